@@ -1,0 +1,374 @@
+"""The syntax tree of a text. Positions are kept but do not count in comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Pos:
+    """1-based line and column."""
+
+    line: int = 0
+    column: int = 0
+
+
+def _pos() -> Pos:
+    return field(default=Pos(), compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int | float
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    value: str
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """`...` in a shape, an index or a loop list."""
+
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf:
+    """`(a, b)` or `[a, b]`."""
+
+    items: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Subscript:
+    """`name[index, ...]`."""
+
+    name: str
+    index: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """`(read else fill)`."""
+
+    read: Expr
+    fill: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    op: Literal["-", "not"]
+    arg: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    op: Literal["+", "-", "*", "/", "//", "%", "**"]
+    left: Expr
+    right: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`first op expr op expr …`, a chain meaning the conjunction of its links."""
+
+    first: Expr
+    rest: tuple[tuple[str, Expr], ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    op: Literal["and", "or"]
+    args: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`then if condition else orelse`, decided when elaborating."""
+
+    then: Expr
+    condition: Expr
+    orelse: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`name=value` after the ';' of a call."""
+
+    name: str
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    name: str
+    args: tuple[Expr, ...]
+    options: tuple[Option, ...] = ()
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One iterator: `name < extent`."""
+
+    name: str
+    extent: Expr
+    pos: Pos = _pos()
+
+
+LoopHead: TypeAlias = Head | Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """`sum(heads where condition: body)`, also max, min, prod, any, all."""
+
+    name: str
+    heads: tuple[LoopHead, ...]
+    where: Expr | None
+    body: Expr
+    pos: Pos = _pos()
+
+
+Expr: TypeAlias = (
+    Number | String | Name | Spread | TupleOf | Subscript | Guarded | Unary | Binary | Comparison | Logic
+    | Conditional | Call | Reduction
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    name: str
+    key: str | None
+    shape: tuple[Expr, ...]
+    dtype: str | None = None
+    low: Expr | None = None
+    high: Expr | None = None
+    unique: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    key: str
+    shape: tuple[Expr, ...]
+    dtype: str | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    name: str
+    key: str
+    default: Expr | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """`draw name[shape]`, or `draw name = first..last [shape]` for several draws stacked on a leading axis."""
+
+    name: str
+    shape: tuple[Expr, ...]
+    first: Expr | None = None
+    last: Expr | None = None
+    dtype: str | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    name: str
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDecl:
+    name: str
+    shape: tuple[Expr, ...]
+    dtype: str | None = None
+    init: Expr | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeDecl:
+    name: str
+    shape: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDecl:
+    name: str
+    heads: tuple[LoopHead, ...]
+    read: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    condition: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class FactDecl:
+    claim: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDecl:
+    """`output value`; `slot` is "state" or "input" with `key` for mutations; the rest as in the text."""
+
+    value: Expr
+    slot: Literal["result", "state", "input"] = "result"
+    key: str | None = None
+    dtype: str | None = None
+    unordered: Expr | None = None
+    companions: tuple[str, ...] = ()
+    indexes: tuple[str, Expr, str] | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target op value`; op is "=", "+", "*", "max", "min", "and", "or", "argmax" or "argmin"."""
+
+    target: Subscript | Name
+    op: str
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Unpack:
+    """`(a, b) = call`."""
+
+    names: tuple[str, ...]
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    heads: tuple[LoopHead, ...]
+    where: Expr | None
+    body: tuple[Stmt, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`repeat names in low..high:` or `repeat names in items:` (then `high` is None)."""
+
+    names: tuple[str, ...]
+    low: Expr
+    high: Expr | None
+    body: tuple[Stmt, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """`runtime` marks `if?`, which has one arm and may have an else."""
+
+    arms: tuple[tuple[Expr, tuple[Stmt, ...]], ...]
+    orelse: tuple[Stmt, ...]
+    runtime: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class ScanStmt:
+    iterator: str
+    extent: Expr
+    reverse: bool
+    carries: tuple[tuple[str, Expr], ...]
+    body: tuple[Stmt, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    name: str
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class EmitStmt:
+    name: str
+    value: Expr
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A tensor argument of a def."""
+
+    name: str
+    shape: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDecl:
+    """A compile-time argument of a def."""
+
+    name: str
+    default: Expr | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Def:
+    name: str
+    parameters: tuple[Parameter, ...]
+    options: tuple[OptionDecl, ...]
+    body: tuple[Stmt, ...]
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    values: tuple[Expr, ...]
+    pos: Pos = _pos()
+
+
+Stmt: TypeAlias = (
+    Input | Param | Attr | Draw | Let | TensorDecl | ShapeDecl | ViewDecl | Require | FactDecl | OutputDecl | Assign
+    | Unpack | For | Repeat | If | ScanStmt | Next | EmitStmt | Def | Return
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole text. `lines` are its source lines, for messages; they do not count in comparisons."""
+
+    name: str
+    body: tuple[Stmt, ...]
+    lines: tuple[str, ...] = field(default=(), compare=False, repr=False)
