@@ -62,24 +62,36 @@ def integer_range(name: str) -> tuple[int, int]:
     return 0, (1 << dtype.bits) - 1
 
 
+WEAK, RANK0, STRONG = 0, 1, 2
+
+
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A dtype during inference; a weak one (a literal, a compile-time value) yields to a strong one of its kind.
-
-    `weak` values are Python scalars; `rank0` marks results of rank-0 tensors, which torch also lets yield."""
+    """A dtype during inference, with PyTorch's three priorities: literals and compile-time values (WEAK) yield to
+    rank-0 tensors (RANK0), and those to tensors with axes (STRONG), as long as the kind does not grow."""
 
     name: str
-    weak: bool = False
+    level: int = STRONG
 
 
 def promote(left: Typed, right: Typed) -> Typed:
-    """PyTorch's result type of two operands (`torch.result_type`); a weak operand counts by its kind only."""
-    if left.weak != right.weak:
-        strong, weak = (right, left) if left.weak else (left, right)
-        if _KIND_ORDER[kind(weak.name)] <= _KIND_ORDER[kind(strong.name)]:
-            return strong
-        return Typed("f32" if kind(weak.name) == "float" else weak.name)
-    return Typed(_promote_names(left.name, right.name), left.weak and right.weak)
+    """PyTorch's result type of two operands (`torch.result_type`), for default dtype float32."""
+    if left.level == right.level:
+        return Typed(_promote_names(left.name, right.name), left.level)
+    strong, weak = (left, right) if left.level > right.level else (right, left)
+    if _KIND_ORDER[kind(weak.name)] <= _KIND_ORDER[kind(strong.name)]:
+        return strong
+    return Typed(weak.name, strong.level)
+
+
+def floating(typed: Typed) -> Typed:
+    """The type of a function that always gives floats: ints and bools become float32."""
+    return typed if kind(typed.name) in ("float", "complex") else Typed("f32", typed.level)
+
+
+def summed(typed: Typed) -> Typed:
+    """The type of a sum or product over elements: ints and bools accumulate in int64."""
+    return typed if kind(typed.name) in ("float", "complex") else Typed("i64", typed.level)
 
 
 def _promote_names(left: str, right: str) -> str:
