@@ -11,7 +11,7 @@ from .. import syntax as s
 from ..bindings import Constant
 from ..errors import IRError
 from ..parse import parse_expression
-from .scope import Builder, Frame, Known, Poison, PoisonedError
+from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
 
 _WORDS: dict[str, Constant] = {
     "inf": math.inf, "pi": math.pi, "True": True, "true": True, "False": False, "false": False, "None": None,
@@ -23,6 +23,7 @@ _MATH: dict[str, Callable[[float], float]] = {
     "round": round, "sign": lambda x: (x > 0) - (x < 0), "int": int, "float": float,
 }  # fmt: skip
 _KEYED = {"has", "is_none"}
+_MEASURES = {"rank", "numel"}
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -51,6 +52,8 @@ def is_known(builder: Builder, frame: Frame, expr: s.Expr, iterators: frozenset[
             return all_known(*args)
         case s.Conditional(then, condition, orelse):
             return all_known(condition) and all_known(then, orelse)
+        case s.Call(name, (s.Name(tensor),), ()) if name in _MEASURES and name not in builder.defs:
+            return isinstance(frame.lookup(tensor), TensorRef)
         case s.Call(name, args, options):
             known = name in _MATH or name in _KEYED or name in ("len", "min", "max", "pow")
             return known and not options and name not in builder.defs and all_known(*args)
@@ -158,6 +161,8 @@ def _item(builder: Builder, frame: Frame, expr: s.Subscript) -> Constant:
     value = _name(builder, frame, expr.name, expr.pos)
     for index in expr.index:
         position = integer(builder, frame, index, "an index")
+        if isinstance(value, int | float):
+            continue
         if not isinstance(value, tuple) or not -len(value) <= position < len(value):
             builder.fail(f"{expr.name} has no item {position}: it is {value!r}", expr.pos)
         value = value[position]
@@ -238,6 +243,8 @@ def _logic(builder: Builder, frame: Frame, op: str, args: tuple[s.Expr, ...]) ->
 def _call(builder: Builder, frame: Frame, expr: s.Call) -> Constant:
     if expr.name in _KEYED:
         return _keyed(builder, frame, expr)
+    if expr.name in _MEASURES and len(expr.args) == 1:
+        return _measure(builder, frame, expr.name, expr.args[0])
     args = [evaluate(builder, frame, arg) for arg in expr.args]
     if expr.name == "len" and len(args) == 1:
         value = attribute(builder, args[0])[1] if isinstance(args[0], str) else args[0]
@@ -257,6 +264,15 @@ def _call(builder: Builder, frame: Frame, expr: s.Call) -> Constant:
         except (ValueError, OverflowError, ZeroDivisionError) as error:
             builder.fail(f"{expr.name}({numbers[0]}): {error}", expr.pos)
     builder.fail(f"{expr.name}() with {len(args)} arguments is not a compile-time function", expr.pos)
+
+
+def _measure(builder: Builder, frame: Frame, name: str, arg: s.Expr) -> int:
+    """`rank(x)`, the number of axes of a tensor, or `numel(x)`, its number of elements."""
+    entry = frame.lookup(arg.name) if isinstance(arg, s.Name) else None
+    if not isinstance(entry, TensorRef):
+        builder.fail(f"{name}() takes the name of a tensor", arg.pos)
+    shape = builder.tensors[entry.id].shape
+    return len(shape) if name == "rank" else math.prod(shape)
 
 
 def _keyed(builder: Builder, frame: Frame, expr: s.Call) -> bool:
