@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -27,6 +28,18 @@ def test_rooms_import_only_downwards() -> None:
                          capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "1 kept, 0 broken" in ran.stdout
+
+
+@pytest.mark.parametrize("room", ["agent", "verifier", "ir", "analysis"])
+def test_rooms_name_each_other_relatively(room: str) -> None:
+    """`import ir` would work in a checkout and nowhere else."""
+    for path in (ROOT / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            outer = {name.split(".")[0] for name in names}
+            assert not outer & {"agent", "verifier", "ir", "analysis", "solar_agent"}, f"{path}:{node.lineno}"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["translate", "--help"]])
