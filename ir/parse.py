@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
@@ -21,6 +22,7 @@ _SHOWN = {
     "POWER": "**", "COMPARE": "a comparison", "LSQB": "[", "RSQB": "]", "LPAR": "(", "RPAR": ")", "COLON": ":",
     "COMMA": ",", "EQUAL": "=", "ELLIPSIS": "...", "SEMICOLON": ";", "QMARK": "?",
 }  # fmt: skip
+_QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'|#.*')
 _EXPRESSION = {"NAME", "NUMBER", "STRING", "LPAR", "LSQB", "SIGN", "NOT"}
 
 
@@ -91,15 +93,33 @@ def _explain(error: UnexpectedInput | DedentError, lines: list[str]) -> tuple[Pr
     """The problem to show, and the line to leave out before trying again (0: none)."""
     if isinstance(error, DedentError):
         return Problem("the indentation matches no outer block"), 0
+    opened = _open_bracket(lines, len(lines) + 1)
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END" and opened is not None:
+        text = lines[opened[0] - 1]
+        return Problem(f"'{text[opened[1] - 1]}' is not closed", *opened, text), opened[0]
     if isinstance(error, UnexpectedEOF) or not isinstance(error.line, int) or error.line < 1:
         return Problem(f"the text ends too early: {_expected(error)}", len(lines), 1, lines[-1]), 0
     line = error.line
-    if isinstance(error, UnexpectedToken) and error.token.type in ("_NL", "_INDENT", "_DEDENT"):
-        line = max(1, min(line, len(lines)))
+    opened = _open_bracket(lines, line)
+    if opened is not None:
+        text = lines[opened[0] - 1]
+        return Problem(f"'{text[opened[1] - 1]}' is not closed", *opened, text), opened[0]
     if isinstance(error, UnexpectedCharacters):
         message = f"unexpected character {lines[line - 1][error.column - 1 : error.column]!r}"
         return Problem(message, line, error.column, lines[line - 1]), line
     return Problem(_expected(error), line, error.column, lines[line - 1] if line <= len(lines) else ""), line
+
+
+def _open_bracket(lines: list[str], before: int) -> tuple[int, int] | None:
+    """Line and column of the last bracket that is still open where line `before` begins."""
+    stack: list[tuple[int, int]] = []
+    for number, line in enumerate(lines[: before - 1], 1):
+        for column, char in enumerate(_QUOTED.sub(lambda m: " " * len(m.group()), line), 1):
+            if char in "([":
+                stack.append((number, column))
+            elif char in ")]" and stack:
+                stack.pop()
+    return stack[-1] if stack else None
 
 
 def _expected(error: UnexpectedInput) -> str:
