@@ -1,0 +1,513 @@
+"""Integer point sets: a box of iterators with constraints, and the exact number of their points.
+
+Nothing here enumerates the product of a domain: a set is split into groups of iterators that share no constraint,
+and within a group the longest iterator is solved for in closed form wherever its constraints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gcd, prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ir import indices
+from ..ir.program import AllOf, AnyOf, Atom, Compare, Condition, Div, Fetch, Index, Iter, Loop, Mod
+
+ENUMERATION_LIMIT = 200_000_000
+CHUNK = 2_000_000
+
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Ranges: TypeAlias = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The point `indices - low` is marked in the bitmap of `shape` (row-major, packed bits); `inside` False: is not."""
+
+    indices: tuple[Index, ...]
+    low: tuple[int, ...]
+    shape: tuple[int, ...]
+    bits: bytes
+    inside: bool = True
+
+
+Constraint: TypeAlias = Compare | AnyOf | Member
+
+
+class TooLarge(Exception):
+    """A point set that can neither be counted in closed form nor enumerated within the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Points of the box `0 <= name < size` that meet every constraint; relations are ">=", "==" and "!=" only."""
+
+    sizes: tuple[tuple[str, int], ...]
+    constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.sizes)
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        return {name: (0, size - 1) for name, size in self.sizes}
+
+    def with_constraints(self, extra: Iterable[Constraint]) -> Space:
+        added = tuple(item for item in dict.fromkeys(extra) if item not in self.constraints)
+        return Space(self.sizes, self.constraints + added) if added else self
+
+
+def at_least(index: Index) -> Compare:
+    """`index >= 0`."""
+    return Compare(index, ">=")
+
+
+def equals(index: Index, value: int = 0) -> Compare:
+    return Compare(indices.add(index, indices.constant(-value)), "==")
+
+
+def between(index: Index, low: int, high: int) -> tuple[Compare, Compare]:
+    """`low <= index <= high`."""
+    return (
+        at_least(indices.add(index, indices.constant(-low))),
+        at_least(indices.add(indices.scale(index, -1), indices.constant(high))),
+    )
+
+
+def canonical(compare: Compare) -> Compare:
+    """The same comparison as `index >= 0`, `== 0` or `!= 0`."""
+    index = compare.index
+    match compare.relation:
+        case "<":
+            return at_least(indices.add(indices.scale(index, -1), indices.constant(-1)))
+        case "<=":
+            return at_least(indices.scale(index, -1))
+        case ">":
+            return at_least(indices.add(index, indices.constant(-1)))
+        case _:
+            return compare
+
+
+def constraints_of(condition: Condition | None) -> tuple[Constraint, ...]:
+    found: list[Constraint] = []
+    for part in indices.conjuncts(condition):
+        match part:
+            case Compare():
+                found.append(canonical(part))
+            case AnyOf():
+                found.append(part)
+    return tuple(found)
+
+
+def negate(constraint: Constraint) -> Constraint:
+    match constraint:
+        case Compare(index, ">="):
+            return at_least(indices.add(indices.scale(index, -1), indices.constant(-1)))
+        case Compare(index, relation):
+            return Compare(index, "!=" if relation == "==" else "==")
+        case Member(at, low, shape, bits, inside):
+            return Member(at, low, shape, bits, not inside)
+        case AnyOf(args):
+            return AnyOf((AllOf(tuple(_negate_condition(arg) for arg in args)),))
+
+
+def _negate_condition(condition: Condition) -> Condition:
+    match condition:
+        case Compare():
+            found = negate(canonical(condition))
+            assert isinstance(found, Compare)
+            return found
+        case AllOf(args):
+            return AnyOf(tuple(_negate_condition(arg) for arg in args))
+        case AnyOf(args):
+            return AllOf(tuple(_negate_condition(arg) for arg in args))
+
+
+def constraint_iterators(constraint: Constraint) -> frozenset[str]:
+    match constraint:
+        case Member(at):
+            return frozenset(name for index in at for name in indices.iterators(index))
+        case _:
+            return indices.condition_iterators(constraint)
+
+
+def has_fetch(index: Index) -> bool:
+    return any(
+        isinstance(atom, Fetch) or (isinstance(atom, Div | Mod) and has_fetch(atom.arg)) for atom, _ in index.terms
+    )
+
+
+def depends_on_data(constraint: Constraint | Condition) -> bool:
+    match constraint:
+        case Compare(index):
+            return has_fetch(index)
+        case AllOf(args) | AnyOf(args):
+            return any(depends_on_data(arg) for arg in args)
+        case Member():
+            return False
+
+
+def substitute(constraint: Constraint, values: Mapping[str, Index]) -> Constraint:
+    match constraint:
+        case Compare(index, relation):
+            return Compare(indices.substitute(index, values), relation)
+        case Member(at, low, shape, bits, inside):
+            return Member(tuple(indices.substitute(index, values) for index in at), low, shape, bits, inside)
+        case AnyOf(args):
+            return AnyOf(tuple(_substitute_condition(arg, values) for arg in args))
+
+
+def _substitute_condition(condition: Condition, values: Mapping[str, Index]) -> Condition:
+    match condition:
+        case Compare(index, relation):
+            return Compare(indices.substitute(index, values), relation)
+        case AllOf(args):
+            return AllOf(tuple(_substitute_condition(arg, values) for arg in args))
+        case AnyOf(args):
+            return AnyOf(tuple(_substitute_condition(arg, values) for arg in args))
+
+
+def decide(constraint: Constraint | Condition, ranges: Ranges) -> bool | None:
+    """Whether a constraint holds at all points of a box, or at none; None where that is not seen."""
+    match constraint:
+        case Compare():
+            return _decide_compare(canonical(constraint), ranges)
+        case AllOf(args):
+            seen = [decide(arg, ranges) for arg in args]
+            return False if False in seen else (None if None in seen else True)
+        case AnyOf(args):
+            seen = [decide(arg, ranges) for arg in args]
+            return True if True in seen else (None if None in seen else False)
+        case Member():
+            return None
+
+
+def _decide_compare(compare: Compare, ranges: Ranges) -> bool | None:
+    found = indices.interval(compare.index, ranges)
+    if found is None:
+        return None
+    low, high = found
+    if compare.relation == ">=":
+        return True if low >= 0 else (False if high < 0 else None)
+    equal = True if low == high == 0 else (False if low > 0 or high < 0 else None)
+    return equal if compare.relation == "==" or equal is None else not equal
+
+
+def implied(compare: Compare, known: Iterable[Constraint]) -> bool | None:
+    """Whether one comparison follows from (True) or contradicts (False) a single known one over the same terms."""
+    opposite = negate(compare)
+    for other in known:
+        if not isinstance(other, Compare):
+            continue
+        if other == compare or (_weaker(compare, other)):
+            return True
+        if other == opposite or (isinstance(opposite, Compare) and _weaker(opposite, other)):
+            return False
+    return None
+
+
+def _weaker(compare: Compare, other: Compare) -> bool:
+    """Whether `other` implies `compare`, both `>=` over the same terms."""
+    if compare.relation != ">=" or compare.index.terms != other.index.terms:
+        return False
+    gap = compare.index.const - other.index.const
+    return gap >= 0 if other.relation == ">=" else other.relation == "==" and gap >= 0
+
+
+def space_of(loops: Sequence[Loop], where: Condition | None = None) -> Space:
+    """The iteration domain of loops; an extent that uses outer iterators becomes a bounding size and a constraint."""
+    sizes: list[tuple[str, int]] = []
+    ranges: dict[str, tuple[int, int]] = {}
+    constraints: list[Constraint] = []
+    for loop in loops:
+        found = indices.interval(loop.extent, ranges)
+        assert found is not None, "extents do not depend on data"
+        size = max(found[1], 0)
+        if found[0] != found[1]:
+            constraints.append(at_least(indices.add(indices.subtract(loop.extent, indices.iterator(loop.name)),
+                                                    indices.constant(-1))))
+        sizes.append((loop.name, size))
+        ranges[loop.name] = (0, max(size - 1, 0))
+    return Space(tuple(sizes), tuple(constraints) + constraints_of(where))
+
+
+def groups(names: Iterable[str], links: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
+    """Connected components of names, each in the order given."""
+    order = list(names)
+    parent = {name: name for name in order}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for link in links:
+        members = list(link)
+        for member in members[1:]:
+            parent[root(member)] = root(members[0])
+    found: dict[str, list[str]] = {}
+    for name in order:
+        found.setdefault(root(name), []).append(name)
+    return [tuple(members) for members in found.values()]
+
+
+def active(space: Space) -> tuple[Constraint, ...] | None:
+    """Constraints that the box does not settle by itself, simplified; None when one of them never holds."""
+    kept: list[Constraint] = []
+    ranges = space.ranges
+    for constraint in space.constraints:
+        if depends_on_data(constraint):
+            continue
+        plain = without_division(constraint)
+        settled = decide(plain, ranges)
+        if settled is False:
+            return None
+        if settled is None and plain not in kept:
+            kept.append(plain)
+    return tuple(kept)
+
+
+def without_division(constraint: Constraint) -> Constraint:
+    """`c*(e//b) + k >= 0` says the same as an affine inequality on e."""
+    if not isinstance(constraint, Compare) or constraint.relation != ">=" or len(constraint.index.terms) != 1:
+        return constraint
+    (atom, factor), shift = constraint.index.terms[0], constraint.index.const
+    if not isinstance(atom, Div):
+        return constraint
+    if factor > 0:
+        least = -(shift // factor)
+        return without_division(at_least(indices.add(atom.arg, indices.constant(-least * atom.by))))
+    most = shift // -factor
+    bound = indices.constant(most * atom.by + atom.by - 1)
+    return without_division(at_least(indices.subtract(bound, atom.arg)))
+
+
+@lru_cache(maxsize=20_000)
+def count(space: Space) -> int:
+    """Exact number of points."""
+    if any(size <= 0 for _, size in space.sizes):
+        return 0
+    constraints = active(space)
+    if constraints is None:
+        return 0
+    sizes = dict(space.sizes)
+    links = [constraint_iterators(constraint) for constraint in constraints]
+    total = 1
+    for group in groups(space.names, links):
+        inside = tuple(c for c, link in zip(constraints, links, strict=True) if link & set(group))
+        total *= _count_group(tuple((name, sizes[name]) for name in group), inside)
+        if not total:
+            return 0
+    return total
+
+
+@lru_cache(maxsize=20_000)
+def _count_group(sizes: tuple[tuple[str, int], ...], constraints: tuple[Constraint, ...]) -> int:
+    if not constraints:
+        return prod(size for _, size in sizes)
+    ordered = sorted(sizes, key=lambda item: -item[1])
+    for name, size in ordered:
+        if all(_solvable(c, name) for c in constraints) and _few_exclusions(constraints, name):
+            rest = tuple(item for item in sizes if item[0] != name)
+            return sum(_solve(name, size, constraints, env) for env in enumerate_box(rest))
+    return sum(int(np.count_nonzero(holds_all(constraints, env, shape))) for env, shape in _with_shapes(sizes))
+
+
+def _with_shapes(sizes: tuple[tuple[str, int], ...]) -> Iterator[tuple[dict[str, Ints], tuple[int, ...]]]:
+    for env in enumerate_box(sizes):
+        yield env, np.broadcast_shapes(*(value.shape for value in env.values()))
+
+
+def enumerate_box(
+    sizes: Sequence[tuple[str, int]], limit: int = ENUMERATION_LIMIT
+) -> Iterator[dict[str, Ints]]:
+    """Open grids over a box, in pieces of bounded size. Raises TooLarge above the limit."""
+    total = prod(size for _, size in sizes)
+    if total > limit:
+        raise TooLarge(f"{total} points of {', '.join(name for name, _ in sizes)}")
+    if not total:
+        return
+    if not sizes:
+        yield {}
+        return
+    (first, length), *rest = sorted(sizes, key=lambda item: -item[1])
+    step = max(1, CHUNK // max(1, total // length))
+    rank = len(rest) + 1
+    fixed = {
+        name: np.arange(size, dtype=np.int64).reshape([-1 if axis == k + 1 else 1 for axis in range(rank)])
+        for k, (name, size) in enumerate(rest)
+    }
+    for low in range(0, length, step):
+        head = np.arange(low, min(low + step, length), dtype=np.int64)
+        yield {first: head.reshape([-1] + [1] * (rank - 1)), **fixed}
+
+
+def values(index: Index, env: Mapping[str, Ints]) -> Ints:
+    result: Ints = np.asarray(index.const, dtype=np.int64)
+    for atom, factor in index.terms:
+        result = result + factor * _atom_values(atom, env)
+    return result
+
+
+def _atom_values(atom: Atom, env: Mapping[str, Ints]) -> Ints:
+    match atom:
+        case Iter(name):
+            return env[name]
+        case Div(arg, by):
+            return values(arg, env) // by
+        case Mod(arg, by):
+            return values(arg, env) % by
+        case Fetch():
+            raise TypeError("an indirect index has no value without data")
+
+
+def holds(constraint: Constraint | Condition, env: Mapping[str, Ints]) -> Bools:
+    match constraint:
+        case Compare():
+            plain = canonical(constraint)
+            value = values(plain.index, env)
+            found: Any = value >= 0 if plain.relation == ">=" else (
+                value == 0 if plain.relation == "==" else value != 0)
+            return np.asarray(found)
+        case AllOf(args):
+            return np.logical_and.reduce(np.broadcast_arrays(*(holds(arg, env) for arg in args)))
+        case AnyOf(args):
+            return np.logical_or.reduce(np.broadcast_arrays(*(holds(arg, env) for arg in args)))
+        case Member():
+            return _is_member(constraint, env)
+
+
+@lru_cache(maxsize=256)
+def _bitmap(bits: bytes, shape: tuple[int, ...]) -> Bools:
+    flat = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=prod(shape))
+    return flat.astype(np.bool_).reshape(shape)
+
+
+def _is_member(member: Member, env: Mapping[str, Ints]) -> Bools:
+    inside: Any = True
+    position: list[Ints] = []
+    for index, low, size in zip(member.indices, member.low, member.shape, strict=True):
+        offset = values(index, env) - low
+        inside = inside & (offset >= 0) & (offset < size)
+        position.append(np.clip(offset, 0, size - 1))
+    marked = inside & _bitmap(member.bits, member.shape)[tuple(position)]
+    return marked if member.inside else ~marked
+
+
+def holds_all(constraints: Sequence[Constraint], env: Mapping[str, Ints], shape: tuple[int, ...]) -> Bools:
+    result = np.ones(shape, dtype=np.bool_)
+    for constraint in constraints:
+        result &= holds(constraint, env)
+    return result
+
+
+def _coefficient(index: Index, name: str) -> int | None:
+    """Factor of an iterator that occurs only linearly; None when it also occurs inside // or %."""
+    factor = 0
+    for atom, c in index.terms:
+        if isinstance(atom, Iter) and atom.name == name:
+            factor = c
+        elif name in indices.iterators(Index(((atom, 1),))):
+            return None
+    return factor
+
+
+def _residue(constraint: Constraint, name: str) -> tuple[int, Index, int] | None:
+    """`(a*name + rest) % m == r` with a = ±1, as (m, the index that must be 0 modulo m, a)."""
+    if not isinstance(constraint, Compare) or constraint.relation != "==" or len(constraint.index.terms) != 1:
+        return None
+    (atom, factor), shift = constraint.index.terms[0], constraint.index.const
+    if not isinstance(atom, Mod) or shift % factor:
+        return None
+    a = _coefficient(atom.arg, name)
+    if a is None or abs(a % atom.by) not in (1, atom.by - 1) or not 0 <= -shift // factor < atom.by:
+        return None
+    return atom.by, indices.add(atom.arg, indices.constant(shift // factor)), a
+
+
+def _solvable(constraint: Constraint, name: str) -> bool:
+    if name not in constraint_iterators(constraint):
+        return True
+    if not isinstance(constraint, Compare):
+        return False
+    return _coefficient(constraint.index, name) is not None or _residue(constraint, name) is not None
+
+
+def _few_exclusions(constraints: Sequence[Constraint], name: str) -> bool:
+    mine = [c for c in constraints if name in constraint_iterators(c) and isinstance(c, Compare)]
+    excluded = sum(c.relation == "!=" for c in mine)
+    residues = sum(_coefficient(c.index, name) is None for c in mine)
+    return excluded + residues <= 1
+
+
+def _solve(name: str, size: int, constraints: Sequence[Constraint], env: dict[str, Ints]) -> int:
+    """Number of points over a grid of the other iterators, `name` being solved for."""
+    shape = np.broadcast_shapes(*(value.shape for value in env.values())) if env else ()
+    low: Ints = np.zeros(shape, dtype=np.int64)
+    high: Ints = np.full(shape, size - 1, dtype=np.int64)
+    alive: Bools = np.ones(shape, dtype=np.bool_)
+    modulus, residue = 1, np.zeros(shape, dtype=np.int64)
+    excluded: list[tuple[int, Ints]] = []
+    for constraint in constraints:
+        if name not in constraint_iterators(constraint):
+            alive = alive & holds(constraint, env)
+            continue
+        assert isinstance(constraint, Compare)
+        factor = _coefficient(constraint.index, name)
+        if factor is None:
+            found = _residue(constraint, name)
+            assert found is not None
+            modulus, index, a = found
+            rest = values(_without(index, name), env)
+            residue = (-rest if a % modulus == 1 % modulus else rest) % modulus + np.zeros(shape, dtype=np.int64)
+            continue
+        rest = values(_without(constraint.index, name), env)
+        if constraint.relation == ">=":
+            if factor > 0:
+                low = np.maximum(low, -(rest // factor))
+            else:
+                high = np.minimum(high, rest // -factor)
+        elif constraint.relation == "==":
+            point = -rest // factor
+            alive = alive & (rest % abs(factor) == 0)
+            low, high = np.maximum(low, point), np.minimum(high, point)
+        else:
+            excluded.append((factor, rest))
+    first = low + (residue - low) % modulus
+    number = np.where(alive & (first <= high), (high - first) // modulus + 1, 0)
+    for factor, rest in excluded:
+        point = -rest // factor
+        number = number - (alive & (rest % abs(factor) == 0) & (point >= low) & (point <= high))
+    return int(np.sum(number))
+
+
+def _without(index: Index, name: str) -> Index:
+    return Index(tuple((atom, c) for atom, c in index.terms if not (isinstance(atom, Iter) and atom.name == name)),
+                 index.const)
+
+
+def reach(index: Index, sizes: Mapping[str, int]) -> tuple[int, int, int] | None:
+    """Values (low, high, step) that an affine index takes over a whole box, when they form one progression."""
+    if not indices.is_affine(index):
+        return None
+    terms = sorted(
+        ((abs(c), sizes[atom.name]) for atom, c in index.terms if isinstance(atom, Iter) and sizes[atom.name] > 1)
+    )
+    found = indices.interval(index, {name: (0, size - 1) for name, size in sizes.items()})
+    assert found is not None
+    if not terms:
+        return found[0], found[1], 1
+    step = gcd(*(c for c, _ in terms))
+    covered = 0
+    for c, size in terms:
+        if c // step > covered + 1:
+            return None
+        covered += c // step * (size - 1)
+    return found[0], found[1], step
