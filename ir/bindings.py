@@ -33,7 +33,7 @@ class Bindings:
     tensor literals made in forward() ("made.0"); tied aliases are separate keys with the same `storage`.
     `draws`: random tensors that forward() draws, in order.
     `attrs`: plain values by path: "arg.NAME" (constructor or scalar forward() arguments), "const.NAME" (module-level
-    constants), "self.PATH" (attributes of the model); a list or tuple is present whole, and its items under ".0", ".1"."""
+    constants), "self.PATH" (attributes of the model); a list or tuple is present whole, its items under ".0", ".1"."""
 
     inputs: Mapping[str, TensorType] = field(default_factory=dict)
     state: Mapping[str, TensorType] = field(default_factory=dict)

@@ -75,7 +75,7 @@ def _bounds(
             continue
         reached = bounds[1] if bounds[1] >= size else bounds[0]
         hint = "; guard the read, as in (x[…] else 0)" if what == "read" else ""
-        message = f"{what} out of bounds: axis {axis} of {tensor} has size {size}, but {ix.show(part)} reaches {reached}{hint}"
-        yield Problem(message, source.line, source.column, source.text, source.trail)
+        message = f"{what} out of bounds: axis {axis} of {tensor} has size {size}, but {ix.show(part)} is {reached}"
+        yield Problem(message + hint, source.line, source.column, source.text, source.trail)
 
 

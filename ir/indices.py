@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .program import AllOf, AnyOf, Apply, Atom, Cast, Compare, Condition, Const, Div, Expr, Fetch, Index, IndexValue
-from .program import Iter, Mod, Read
+from .program import (
+    AllOf,
+    AnyOf,
+    Apply,
+    Atom,
+    Cast,
+    Compare,
+    Condition,
+    Const,
+    Div,
+    Expr,
+    Fetch,
+    Index,
+    IndexValue,
+    Iter,
+    Mod,
+    Read,
+)
 
 
 def constant(value: int) -> Index:
@@ -148,7 +164,8 @@ def show(index: Index) -> str:
     for atom, coefficient in index.terms:
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
         sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} {factor}{show_atom(atom)}" if text else f"{'-' if coefficient < 0 else ''}{factor}{show_atom(atom)}"
+        lead = f" {sign} " if text else "-" if coefficient < 0 else ""
+        text += f"{lead}{factor}{show_atom(atom)}"
     if not text:
         return str(index.const)
     return text if not index.const else f"{text} {'-' if index.const < 0 else '+'} {abs(index.const)}"

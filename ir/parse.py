@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
 
-from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark import Token, Tree, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 from lark.indenter import DedentError
 
 from . import syntax
 from .build import build_expression, build_program
 from .errors import IRError, Problem
-from .lexing import Postlex
+from .tables import parser
 
 _MOST_PROBLEMS = 12
 _SHOWN = {
@@ -26,15 +25,6 @@ _QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'|#.*')
 _EXPRESSION = {"NAME", "NUMBER", "STRING", "LPAR", "LSQB", "SIGN", "NOT"}
 
 
-@lru_cache(maxsize=2)
-def _parser(start: str) -> Lark:
-    grammar = (files(__package__) / "grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar, parser="lalr", lexer="basic", start=start, postlex=Postlex(), propagate_positions=True,
-        maybe_placeholders=True,
-    )  # fmt: skip
-
-
 def parse(text: str) -> syntax.Program:
     """Parses a whole text.
 
@@ -44,7 +34,7 @@ def parse(text: str) -> syntax.Program:
     left, problems = list(lines), list[Problem]()
     while True:
         try:
-            tree = _parser("start").parse("\n".join(left) + "\n")
+            tree = parser().parse("\n".join(left) + "\n", start="start")
         except (UnexpectedInput, DedentError) as error:
             problem, skip = _explain(error, lines)
             problems.append(problem)
@@ -68,7 +58,7 @@ def _built(tree: Tree[Token], lines: tuple[str, ...]) -> syntax.Program:
 def parse_expression(text: str) -> syntax.Expr:
     """Parses one expression, as in the braces of a string."""
     try:
-        tree: Tree[Token] | Token = _parser("expr").parse(text)
+        tree: Tree[Token] | Token = parser().parse(text, start="expr")
     except UnexpectedInput as error:
         raise IRError.at(f"cannot read the expression {text!r}: {_expected(error)}") from None
     return build_expression(tree)

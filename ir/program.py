@@ -60,7 +60,7 @@ Atom: TypeAlias = Iter | Div | Mod | Fetch
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Quasi-affine index `sum(coefficient * atom) + const`; atoms are distinct, coefficients nonzero, order canonical."""
+    """Quasi-affine index `sum(coefficient * atom) + const`; atoms distinct, coefficients nonzero, canonical order."""
 
     terms: tuple[tuple[Atom, int], ...]
     const: int = 0
@@ -125,7 +125,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Conversion to a storage type: the value changes as torch's `.to` does (float rounding is off in promoted runs)."""
+    """Conversion to a storage type: the value changes as torch's `.to` does (no float rounding in promoted runs)."""
 
     arg: Expr
     dtype: str
@@ -300,7 +300,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A compile-time outcome taken while elaborating (`if`, conditional, `has`, min/max): line, column, what, result."""
+    """A compile-time outcome taken while elaborating (`if`, conditional, `has`, min/max): where, what, result."""
 
     line: int
     column: int

@@ -129,14 +129,12 @@ def _declared(scope: Scope, name: str, index: tuple[Index, ...], written: Typed,
 
 def run_assign(builder: Builder, frame: Frame, statement: s.Assign) -> None:
     """`y = expression` on whole tensors, or a single element assignment without iterators."""
-    if isinstance(statement.target, s.Subscript) and (statement.target.index or statement.target.name in frame.declared):
-        _nest(builder, frame, Scope(builder, frame, builder.source(statement.pos), statement.target.name), statement)
+    name, declared = statement.target.name, statement.target.name in frame.declared
+    element = isinstance(statement.target, s.Subscript) and (statement.target.index or declared)
+    if element or (statement.op != "=" and (declared or isinstance(statement.target, s.Subscript))):
+        _nest(builder, frame, Scope(builder, frame, builder.source(statement.pos), name), statement)
         return
     if statement.op != "=":
-        if statement.target.name in frame.declared or isinstance(statement.target, s.Subscript):
-            scope = Scope(builder, frame, builder.source(statement.pos), statement.target.name)
-            _nest(builder, frame, scope, statement)
-            return
         builder.fail("a reduction needs iterators: for i<N: y[] += x[i]", statement.pos)
     bind(builder, frame, statement.target.name, whole(builder, frame, statement.value, statement.target.name),
          statement.pos)  # fmt: skip
@@ -155,7 +153,8 @@ def run_unpack(builder: Builder, frame: Frame, statement: s.Unpack) -> None:
         builder.fail("(a, b) = … needs a call with several results", statement.pos)
     results = call(builder, frame, statement.value, lambda expr, name: whole_id(builder, frame, expr, name))
     if len(results) != len(statement.names):
-        builder.fail(f"{statement.value.name}() gives {len(results)} results, not {len(statement.names)}", statement.pos)
+        given = f"{statement.value.name}() gives {len(results)} results"
+        builder.fail(f"{given}, not {len(statement.names)}", statement.pos)
     for name, result in zip(statement.names, results, strict=True):
         bind(builder, frame, name, result, statement.pos)
 

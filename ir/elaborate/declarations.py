@@ -16,7 +16,7 @@ from .nest import Scope, add_loops, constant, strong, tensor_id, value
 from .scope import Builder, Frame, Known, TensorRef
 from .shapes import bind_shape, constant_or_none, sizes
 
-_KINDS = {"float": "float", "int": "int", "bool": "bool"}
+_KINDS = {"float", "int", "bool"}
 _NEW_DTYPE = {"float": "f32", "int": "i64", "bool": "bool"}
 
 
@@ -56,7 +56,8 @@ def _captured(builder: Builder, name: str, key: str, table: str, written: str | 
         known = list(builder.bindings.inputs if table == "input" else builder.bindings.state)
         builder.fail(missing(key, known), pos)
     dtype = _dtype(builder, written, pos)
-    if dtype is not None and (kind(found.dtype) != _KINDS.get(dtype, dtype) if dtype in _KINDS else found.dtype != dtype):
+    actual = kind(found.dtype) if dtype in _KINDS else found.dtype
+    if dtype is not None and actual != dtype:
         builder.fail(f"{name} is {found.dtype}, not {dtype}", pos)
     return found
 
@@ -129,7 +130,8 @@ def run_tensor(builder: Builder, frame: Frame, statement: s.TensorDecl) -> None:
     init: Const | str | None = None
     typed: Typed | None = None
     if statement.init is not None and is_known(builder, frame, statement.init):
-        given = constant(Scope(builder, frame, builder.source(pos), name), evaluate(builder, frame, statement.init), pos)
+        scope = Scope(builder, frame, builder.source(pos), name)
+        given = constant(scope, evaluate(builder, frame, statement.init), pos)
         assert isinstance(given.expr, Const)
         init, typed = given.expr, given.typed
     elif statement.init is not None:

@@ -83,10 +83,8 @@ def _inline(
 def _check_arguments(builder: Builder, expr: s.Call, definition: s.Def) -> None:
     if len(expr.args) != len(definition.parameters):
         names = ", ".join(p.name for p in definition.parameters)
-        builder.fail(
-            f"{definition.name}() takes {len(definition.parameters)} tensors ({names}) before ';', but {len(expr.args)} "
-            "are given", expr.pos,
-        )  # fmt: skip
+        wanted = f"{definition.name}() takes {len(definition.parameters)} tensors ({names}) before ';'"
+        builder.fail(f"{wanted}, but {len(expr.args)} are given", expr.pos)
     allowed = [option.name for option in definition.options]
     for option in expr.options:
         if option.name not in allowed:

@@ -127,7 +127,7 @@ def index(scope: Scope, expr: s.Expr) -> Index:
     return simplify(_index(scope, expr), scope.ranges())
 
 
-def _index(scope: Scope, expr: s.Expr) -> Index:
+def _index(scope: Scope, expr: s.Expr) -> Index:  # noqa: C901 - one case a construct
     if scope.known(expr):
         return _known_index(scope, expr)
     match expr:
@@ -440,9 +440,7 @@ def _not_scalar(scope: Scope, name: str) -> str:
     from ..library import names
 
     if name in scope.builder.defs or name in names():
-        return (
-            f"{name}() is a function of whole tensors; call it in a statement of its own, h = {name}(…), and read h here"
-        )
+        return f"{name}() is a function of whole tensors; call it in a statement of its own, h = {name}(…), and read h"
     return f"unknown function {name}()"
 
 

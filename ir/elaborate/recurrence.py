@@ -96,8 +96,9 @@ def run_branch(builder: Builder, frame: Frame, statement: s.If, run: Runner) -> 
     """`if? c:`: both arms are elaborated; names that both define, with equal shapes, escape."""
     condition, body = statement.arms[0]
     chosen = whole(builder, frame, condition, "condition").id
-    if builder.tensors[chosen].shape:
-        builder.fail(f"if? needs a rank-0 tensor, but this has shape {list(builder.tensors[chosen].shape)}", condition.pos)
+    shape = builder.tensors[chosen].shape
+    if shape:
+        builder.fail(f"if? needs a rank-0 tensor, but this has shape {list(shape)}", condition.pos)
     then_frame, then = _arm(builder, frame, body, run)
     else_frame, orelse = _arm(builder, frame, statement.orelse, run)
     joins: list[tuple[str, str, str]] = []
