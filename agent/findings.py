@@ -1,0 +1,54 @@
+"""All that a command has found out about one program; what is not there is None."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exitcodes import BY_VERDICT, Exit
+from .state import Attempt, TranslatorInfo
+
+if TYPE_CHECKING:
+    from ..analysis.bounds import Bounds
+    from ..analysis.count import Counts
+    from ..ir.program import Program
+    from ..verifier.certificate import Certificate
+    from ..verifier.types import Description
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A program at full size, its counts, and its bounds by device name. A lifted graph has no `program`."""
+
+    program: Program | None
+    counts: Counts
+    bounds: Mapping[str, Bounds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """`file` is what the user named. `message` is one line, the cause and the next step, when something is missing."""
+
+    file: Path
+    exit_code: int = Exit.VERIFIED
+    verdict: str | None = None
+    description: Description | None = None
+    translator: TranslatorInfo | None = None
+    attempts: tuple[Attempt, ...] = ()
+    from_cache: bool = False
+    text: str | None = None
+    text_path: Path | None = None
+    certificate: Certificate | None = None
+    analysis: Analysis | None = None
+    written: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+    message: str = ""
+
+    def failing(self, message: str) -> Findings:
+        return replace(self, message=message)
+
+
+def code_of(verdict: str) -> int:
+    return int(BY_VERDICT[verdict])

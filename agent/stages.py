@@ -1,0 +1,254 @@
+"""The stages between the command line and the rooms: read a text, check it, count and bound it, write it down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .faults import UsageFault
+from .findings import Analysis, Findings
+from .options import DeviceChoice, ModelChoice, ProgramChoice, TrialChoice
+from .state import Options, Prices, Progress
+
+if TYPE_CHECKING:
+    from ..analysis.arch import Arch
+    from ..ir.program import Statement
+    from ..verifier.types import Limits, Reference
+
+Report = Callable[[Progress], None]
+TRUSTED = ("verified", "verified-in-part", "specialised")
+
+
+def run_options(
+    program: ProgramChoice, model: ModelChoice, trial: TrialChoice, out: Path | None, progress: Report
+) -> Options:
+    if model.max_cost is not None and model.prices is None:
+        raise UsageFault("--max-cost needs prices to count with; add --prices IN,OUT (US dollars per million tokens)")
+    return Options(
+        translator=model.translator,
+        provider=model.provider,
+        base_url=model.base_url,
+        model=model.model,
+        escalate_to=model.escalate_to,
+        api=model.api,
+        submit_tool=model.submit_tool,
+        answer=model.answer,
+        entry=program.entry,
+        inputs=program.inputs,
+        mode=program.mode,
+        max_attempts=model.max_attempts,
+        max_tokens=model.max_tokens,
+        max_cost_usd=model.max_cost,
+        prices=_prices(model.prices),
+        budget_s=model.budget,
+        answer_tokens=model.answer_tokens,
+        trials=trial.trials,
+        seed=trial.seed,
+        use_cache=model.cache,
+        resume=model.resume,
+        out=out,
+        progress=progress,
+    )
+
+
+def _prices(text: str | None) -> Prices | None:
+    if text is None:
+        return None
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in (2, 3) or min(values) < 0:
+        raise UsageFault(
+            f"--prices {text!r} is not IN,OUT or IN,OUT,CACHED; give US dollars per million tokens: 2.5,10"
+        )
+    return Prices(*values)
+
+
+def program_file(path: Path) -> Path:
+    if path.is_dir():
+        raise UsageFault(f"{path} is a directory; name the Python file inside it")
+    if not path.exists():
+        raise UsageFault(f"there is no file {path}; check the path")
+    return path
+
+
+def read_text(path: Path, what: str) -> str:
+    """Raises UsageFault when there is no such file, or it holds no text."""
+    try:
+        text = program_file(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageFault(f"{path} is not UTF-8 text (byte {error.start}); give {what}") from None
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+    if not text.strip():
+        raise UsageFault(f"{path} is empty; give {what}")
+    return text
+
+
+def devices(choice: DeviceChoice) -> tuple[Arch, ...]:
+    """The named devices. Raises UsageFault for an unknown name, a malformed file or an unknown precision."""
+    from ..analysis.arch import ArchError, load_arch
+
+    names = [name.strip() for name in choice.arch.split(",") if name.strip()]
+    if not names:
+        raise UsageFault("--arch names no device; `solar-agent arch ls` lists them")
+    try:
+        return tuple(load_arch(name) for name in dict.fromkeys(names))
+    except ArchError as error:
+        raise UsageFault(str(error)) from None
+
+
+def limits(program: ProgramChoice) -> Limits:
+    from ..verifier.types import Limits
+
+    return Limits() if program.time_limit is None else replace(Limits(), request_s=program.time_limit)
+
+
+def translated(file: Path, options: Options, archs: Sequence[Arch], precision: str | None) -> Findings:
+    """The whole job. Raises the verifier's BadInput and ReferenceFailed."""
+    from .translate import translate
+
+    result = translate(file, options)
+    found = Findings(
+        file=file,
+        exit_code=result.exit_code,
+        verdict=result.verdict,
+        description=result.description,
+        translator=result.translator,
+        attempts=result.attempts,
+        from_cache=result.from_cache,
+        text=result.text,
+        certificate=result.certificate,
+        written=(result.saved,) if result.saved else (),
+        warnings=result.warnings,
+        message="" if result.stop == "accepted" else result.message,
+    )
+    return analysed(found, archs, precision) if result.stop == "accepted" else found
+
+
+def checked(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, progress: Report) -> Findings:
+    """Verifies the text in `ir` against the program in `file`. Raises the verifier's BadInput and ReferenceFailed."""
+    from ..verifier.verify import verify
+
+    program_file(file)
+    text = read_text(ir, "a text in the loop language")
+    progress(Progress("load", f"starting {file.name} in a process of its own"))
+    with _reference(file, program) as reference:
+        description = reference.describe()
+        progress(Progress("verify", f"comparing {description.entry} with {ir.name}"))
+        certificate = verify(reference, text, trials=trial.trials, seed=trial.seed)
+    return Findings(
+        file=file,
+        exit_code=certificate.exit_code,
+        verdict=certificate.verdict,
+        description=description,
+        text=text,
+        text_path=ir,
+        certificate=certificate,
+        warnings=(*description.warnings, *certificate.warnings),
+    )
+
+
+def cached(file: Path, program: ProgramChoice) -> Findings:
+    """The verified translation of an earlier run. Raises UsageFault when there is none."""
+    from .translate import stored_translation
+
+    options = Options(entry=program.entry, inputs=program.inputs, mode=program.mode)
+    result = stored_translation(program_file(file), options)
+    if result is None or result.text is None:
+        raise UsageFault(
+            f"{file} has no verified translation yet; run `solar-agent translate {file}`, or name one with --ir"
+        )
+    return Findings(
+        file=file,
+        exit_code=result.exit_code,
+        verdict=result.verdict,
+        description=result.description,
+        translator=result.translator,
+        from_cache=True,
+        text=result.text,
+        certificate=result.certificate,
+        warnings=result.warnings,
+    )
+
+
+def _reference(file: Path, program: ProgramChoice) -> AbstractContextManager[Reference]:
+    from ..verifier.reference import open_reference
+
+    return open_reference(file, entry=program.entry, inputs=program.inputs, mode=program.mode, limits=limits(program))
+
+
+def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:
+    """With counts, and bounds for each device, at full size. Raises IRError, ArchError."""
+    from ..analysis.bounds import bounds
+    from ..analysis.count import count
+    from ..ir.load import load
+
+    if found.text is None or found.description is None:
+        return found
+    program = load(found.text, found.description.bindings)
+    by_device = {arch.name: bounds(program, arch, precision) for arch in archs}
+    return replace(found, analysis=Analysis(program, count(program), by_device))
+
+
+def written(folder: Path, file: Path, found: Findings) -> Findings:
+    """Puts text, certificate and einsum graph into `folder`. Raises UsageFault."""
+    from ..analysis.graph import lift
+
+    if found.analysis is None or found.analysis.program is None or found.text is None or found.certificate is None:
+        return found
+    files = {
+        f"{file.stem}.alir": found.text,
+        f"{file.stem}.certificate.json": found.certificate.to_json(),
+        "einsum_graph.yaml": lift(found.analysis.program).to_yaml(),
+    }
+    paths = write_files(folder, files)
+    return replace(found, text_path=paths[0], written=(*found.written, *paths))
+
+
+def nest_count(body: Sequence[Statement]) -> int:
+    from ..ir.program import Branch, Nest, Scan
+
+    total = 0
+    for statement in body:
+        match statement:
+            case Nest():
+                total += 1
+            case Scan():
+                total += nest_count(statement.body)
+            case Branch():
+                total += nest_count(statement.then) + nest_count(statement.orelse)
+            case _:
+                pass
+    return total
+
+
+def line_count(text: str) -> int:
+    """Lines that say something: neither blank nor comment."""
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:
+    """Each file whole or not at all; the folder is made. Raises UsageFault."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageFault(f"--out {folder} is a file; name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return tuple(_write(folder / name, text) for name, text in files.items())
+    except OSError as error:
+        raise UsageFault(f"cannot write to {folder} ({error.strerror}); choose another --out") from None
+
+
+def _write(path: Path, text: str) -> Path:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,146 @@
+"""The commands beside the main job: devices, cached translations, and the state of this machine."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import console
+from .exitcodes import Exit
+from .faults import UsageFault
+from .options import Output, output_options
+
+if TYPE_CHECKING:
+    from .cache import Cache, Entry
+    from .document import Json
+
+STATE_COLOURS = {"ok": "green", "note": "yellow", "fault": "red"}
+
+
+@click.group()
+def cache() -> None:
+    """Verified translations of earlier runs."""
+
+
+@cache.command("ls")
+@output_options
+def cache_ls(output: Output) -> int:
+    """List them: key, program, verdict, lines."""
+    with _opened() as store:
+        entries = store.entries()
+    rows = [
+        {"key": entry.key, "program": entry.program, "verdict": entry.verdict, "lines": entry.text.count("\n")}
+        for entry in entries
+    ]
+    if output.json:
+        console.emit({"translations": [dict(row) for row in rows]})
+        return Exit.VERIFIED
+    for row in rows:
+        click.echo(f"{str(row['key'])[:12]}  {row['verdict']:17} {row['lines']:4} lines  {row['program']}")
+    return Exit.VERIFIED
+
+
+@cache.command("show")
+@click.argument("key")
+@output_options
+def cache_show(key: str, output: Output) -> int:
+    """Print the text whose key starts with KEY."""
+    with _opened() as store:
+        entry = _the_one(store, key)
+    if output.json:
+        certificate = jsonlib.loads(entry.certificate)
+        console.emit(
+            {
+                "key": entry.key,
+                "program": entry.program,
+                "verdict": entry.verdict,
+                "text": entry.text,
+                "certificate": certificate,
+            }
+        )
+    else:
+        click.echo(entry.text, nl=not entry.text.endswith("\n"))
+    return Exit.VERIFIED
+
+
+@cache.command("rm")
+@click.argument("key", required=False)
+@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
+@output_options
+def cache_rm(key: str | None, everything: bool, output: Output) -> int:
+    """Remove the translation whose key starts with KEY."""
+    if (key is None) != everything:
+        raise click.UsageError("give either KEY or --all")
+    with _opened() as store:
+        removed = store.remove("" if key is None else _the_one(store, key).key)
+    if output.json:
+        console.emit({"removed": removed})
+    else:
+        click.echo(f"removed {removed} translation{'' if removed == 1 else 's'}")
+    return Exit.VERIFIED
+
+
+@cache.command("export")
+@click.argument("key", required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    required=True,
+    help="Folder for the texts and their certificates.",
+)
+@output_options
+def cache_export(key: str | None, out: Path, output: Output) -> int:
+    """Write texts and certificates to files: all, or those whose key starts with KEY."""
+    with _opened() as store:
+        if key is not None:
+            _the_one(store, key)
+        paths = store.export(out, key or "")
+    if output.json:
+        console.emit({"paths": [str(path) for path in paths]})
+        return Exit.VERIFIED
+    for path in paths:
+        click.echo(str(path))
+    return Exit.VERIFIED
+
+
+class _opened:
+    """The user's cache; its warnings are shown when it is closed."""
+
+    def __enter__(self) -> Cache:
+        from .cache import Cache
+
+        self._store = Cache()
+        return self._store
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+        console.warn(self._store.warnings)
+
+
+def _the_one(store: Cache, key: str) -> Entry:
+    found = store.entries(key)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageFault(f"no cached translation has a key that starts with {key!r}; `solar-agent cache ls` lists them")
+    raise UsageFault(f"{len(found)} cached translations have keys that start with {key!r}; give more of the key")
+
+
+@click.command()
+@output_options
+def doctor(output: Output) -> int:
+    """Say what works on this machine and what does not."""
+    from .doctor import environment, findings
+
+    found = findings()
+    if output.json:
+        checks: list[Json] = [{"name": one.name, "state": one.state, "detail": one.detail} for one in found]
+        console.emit({"environment": dict(environment()), "checks": checks})
+    else:
+        for one in found:
+            click.echo(f"{click.style(f'{one.state:5}', fg=STATE_COLOURS[one.state])} {one.name:12} {one.detail}")
+    return Exit.USAGE if any(one.state == "fault" for one in found) else Exit.VERIFIED
