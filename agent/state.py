@@ -22,6 +22,7 @@ StopReason = Literal[
     "wall",
     "identical",  # the model repeats itself, also after a fresh prompt
     "truncated",  # the answer does not fit the output limit
+    "undecided",  # the verifier found no fault and yet could not tell right from wrong: no repair can help
     "refused",  # the program is refused: no text can pass
     "declined",  # the model refuses to answer, or a content filter stops it
     "provider",  # key, network, rate limit, broken answer
@@ -148,6 +149,7 @@ class AttemptState(TypedDict):
     feedback: str
     score: list[float]
     same_as: int | None
+    certificate: str | None
 
 
 class RunState(TypedDict, total=False):
@@ -166,5 +168,4 @@ class RunState(TypedDict, total=False):
     model: str
     stop: StopReason
     message: str
-    certificate: str
     warnings: list[str]
