@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ..ir.errors import IRError
 from ..ir.program import Program, Source
@@ -19,6 +20,7 @@ from .types import Array, Trial
 if TYPE_CHECKING:
     from .run import Outcome
 
+Bools = npt.NDArray[np.bool_]
 MAX_LISTED = 8
 SAMPLES = 3
 
@@ -93,9 +95,9 @@ def _values(result: LeafResult) -> list[str]:
     return lines
 
 
-def _wrong(expected: Array, got: Array, tolerance: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _wrong(expected: Array, got: Array, tolerance: float) -> Bools:
     if expected.dtype.kind != "f":
-        return (expected != got).ravel()
+        return np.asarray(expected != got, dtype=np.bool_).ravel()
     a, b = expected.astype(np.float64).ravel(), got.astype(np.float64).ravel()
     finite = np.isfinite(a) & np.isfinite(b)
     top = float(np.abs(a[finite]).max()) if finite.any() else 0.0
@@ -108,8 +110,9 @@ def _wrong(expected: Array, got: Array, tolerance: float) -> np.ndarray[tuple[in
     return wrong
 
 
-def _same_class(a: Floats, b: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return (np.isnan(a) & np.isnan(b)) | (a == b)
+def _same_class(a: Floats, b: Floats) -> Bools:
+    same: Bools = (np.isnan(a) & np.isnan(b)) | (a == b)
+    return same
 
 
 def _pair(expected: object, got: object) -> str:
@@ -158,7 +161,7 @@ def _suspects(flow: dataflow.Flow, tensors: frozenset[str], result: LeafResult, 
 
 
 def _hints(result: LeafResult, context: Context) -> list[str]:
-    found = []
+    found: list[str] = []
     expected, ours = result.leaf.value, result.ours
     if isinstance(expected, np.ndarray) and isinstance(ours, np.ndarray | np.generic):
         sizes = {name: float(size) for name, size in context.program.sizes.items() if isinstance(size, int | float)}
@@ -179,11 +182,13 @@ def unused_hint(program: Program, trial: Trial) -> list[str]:
 
 def agreement(result: LeafResult, outcomes: Sequence[Outcome]) -> str:
     """At which sizes a leaf agrees and at which it differs, when both happen."""
-    good, bad = [], []
+    good: list[Outcome] = []
+    bad: list[Outcome] = []
     for outcome in outcomes:
         for other in outcome.results:
-            if (other.leaf.kind, other.leaf.path) == (result.leaf.kind, result.leaf.path):
-                (bad if other.status == "different" else good if other.status == "equal" else []).append(outcome)
+            same = (other.leaf.kind, other.leaf.path) == (result.leaf.kind, result.leaf.path)
+            if same and other.status != "undecided":
+                (bad if other.status == "different" else good).append(outcome)
     if not good or not bad:
         return ""
     text = f"it agrees in the trial with arguments {shapes(good[0].trial)} ({good[0].trial.distribution} values)"
