@@ -335,7 +335,9 @@ def _def(node: Node) -> s.Stmt:
     name, *middle, body = _kids(node)
     parts = [_tree(part) for part in middle if part is not None]
     parameters = tuple(
-        s.Parameter(_text(part.children[0]), _shape(part.children[1]), pos=_pos(part))
+        s.Parameter(
+            _text(part.children[0]), None if part.children[1] is None else _shape(part.children[1]), pos=_pos(part)
+        )
         for part in parts
         if part.data == "parameter"
     )

@@ -135,7 +135,7 @@ def _statement(statement: s.Stmt, indent: str) -> Iterator[str]:
 
 def signature(definition: s.Def) -> str:
     """`def name(x[B, D]; k, eps=1e-05)`."""
-    tensors = ", ".join(f"{p.name}[{_list(p.shape)}]" for p in definition.parameters)
+    tensors = ", ".join(p.name if p.shape is None else f"{p.name}[{_list(p.shape)}]" for p in definition.parameters)
     options = ", ".join(
         o.name if o.default is None else f"{o.name}={show_expr(o.default)}" for o in definition.options
     )

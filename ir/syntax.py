@@ -328,10 +328,10 @@ class EmitStmt:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A tensor argument of a def."""
+    """A tensor argument of a def; without brackets (None) it takes any shape."""
 
     name: str
-    shape: tuple[Expr, ...]
+    shape: tuple[Expr, ...] | None
     pos: Pos = _pos()
 
 

@@ -96,7 +96,8 @@ def _bind_arguments(
 ) -> None:
     for parameter, id_ in zip(definition.parameters, tensors, strict=True):
         what = f"{definition.name}(): argument {parameter.name}"
-        bind_shape(builder, inner, parameter.shape, builder.tensors[id_].shape, what, expr.pos)
+        if parameter.shape is not None:
+            bind_shape(builder, inner, parameter.shape, builder.tensors[id_].shape, what, expr.pos)
     for parameter, id_ in zip(definition.parameters, tensors, strict=True):
         if isinstance(inner.names.get(parameter.name), Known):
             builder.fail(f"{parameter.name} is both a tensor and a size of {definition.name}()", definition.pos)
