@@ -1,0 +1,66 @@
+"""Randomised state: fresh values for the entries that are weights, and none for those that are structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+
+from ..types import Distribution
+from .tensors import Block, same
+
+
+def structural(first: Iterable[Block], second: Iterable[Block]) -> frozenset[str]:
+    """Names of blocks to keep: not float, or neither constant nor drawn (two differently seeded builds agree)."""
+    others = {block.name: block for block in second}
+    return frozenset(block.name for block in first if not _is_weight(block, others.get(block.name)))
+
+
+def _is_weight(block: Block, other: Block | None) -> bool:
+    flat = block.flat
+    if not flat.dtype.is_floating_point or flat.numel() == 0 or not bool(flat.double().isfinite().all()):
+        return False
+    if bool((flat == flat[0]).all()):
+        return True
+    return other is not None and not same(flat, other.flat)
+
+
+def randomised(
+    blocks: tuple[Block, ...], keep: frozenset[str], distribution: Distribution, seed: int
+) -> dict[str, torch.Tensor]:
+    """Flat values by block name, in each block's own type. Kept blocks have the program's values."""
+    generator = torch.Generator()
+    generator.manual_seed(seed + 7919)
+    fresh: dict[str, torch.Tensor] = {}
+    for block in blocks:
+        if block.name in keep:
+            fresh[block.name] = block.flat.clone()
+        else:
+            fresh[block.name] = _fresh(block.flat, distribution, generator)
+    return fresh
+
+
+def _fresh(flat: torch.Tensor, distribution: Distribution, generator: torch.Generator) -> torch.Tensor:
+    low, high = float(flat.double().min()), float(flat.double().max())
+    shape = tuple(flat.shape)
+    positive = low == high and low > 0
+    if distribution == "ties":
+        values = torch.randint(1 if positive else -2, 4 if positive else 3, shape, generator=generator).double()
+    elif positive:
+        values = low * (0.5 + torch.rand(shape, generator=generator, dtype=torch.float64))
+    elif low == high:
+        spread = 0.5 * abs(low) if low else 0.25
+        values = low + spread * torch.randn(shape, generator=generator, dtype=torch.float64)
+    else:
+        values = _like(flat, shape, generator)
+    return values.to(flat.dtype)
+
+
+def _like(flat: torch.Tensor, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Normal values of the original's scale, of its range when it never changes sign."""
+    wide = flat.double()
+    low, high = float(wide.min()), float(wide.max())
+    if low > 0 or high < 0:
+        return low + (high - low) * torch.rand(shape, generator=generator, dtype=torch.float64)
+    scale = float(wide.square().mean().sqrt())
+    return torch.randn(shape, generator=generator, dtype=torch.float64) * scale
