@@ -110,10 +110,8 @@ def prompt(file: Path, program: ProgramChoice, output: Output) -> int:
     """
     from . import stages
     from .prompt import render_for
-    from .state import Options
 
-    options = Options(entry=program.entry, inputs=program.inputs, mode=program.mode)
-    rendered = render_for(stages.program_file(file), options)
+    rendered = render_for(stages.program_file(file), stages.options_of(program))
     if output.json:
         console.emit({"system": rendered.system, "user": rendered.user, "warnings": list(rendered.warnings)})
     else:

@@ -59,8 +59,12 @@ class Failed:
 def render_for(path: Path, options: Options) -> RenderedPrompt:
     """The first prompt for a file. Raises the verifier's BadInput and ReferenceFailed."""
     from ..verifier.reference import open_reference
+    from .translate import limits_of
 
-    with open_reference(path, entry=options.entry, inputs=options.inputs, mode=options.mode) as reference:
+    limits = limits_of(options)
+    with open_reference(
+        path, entry=options.entry, inputs=options.inputs, mode=options.mode, limits=limits
+    ) as reference:
         return first_prompt(gathered(reference.describe()))
 
 

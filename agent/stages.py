@@ -17,9 +17,10 @@ from .state import Options, Prices, Progress
 if TYPE_CHECKING:
     from ..analysis.arch import Arch
     from ..ir.program import Statement
-    from ..verifier.types import Limits, Reference
+    from ..verifier.types import Reference
 
 Report = Callable[[Progress], None]
+TRANSLATORS = ("auto", "openai", "anthropic", "manual", "builtin")
 TRUSTED = ("verified", "verified-in-part", "specialised")
 
 
@@ -28,6 +29,8 @@ def run_options(
 ) -> Options:
     if model.max_cost is not None and model.prices is None:
         raise UsageFault("--max-cost needs prices to count with; add --prices IN,OUT (US dollars per million tokens)")
+    if model.translator not in TRANSLATORS and not model.translator.startswith("replay:"):
+        raise UsageFault(f"--translator {model.translator!r} is unknown; choose {', '.join(TRANSLATORS)} or replay:DIR")
     return Options(
         translator=model.translator,
         provider=model.provider,
@@ -40,6 +43,7 @@ def run_options(
         entry=program.entry,
         inputs=program.inputs,
         mode=program.mode,
+        time_limit_s=program.time_limit,
         max_attempts=model.max_attempts,
         max_tokens=model.max_tokens,
         max_cost_usd=model.max_cost,
@@ -53,6 +57,10 @@ def run_options(
         out=out,
         progress=progress,
     )
+
+
+def options_of(program: ProgramChoice) -> Options:
+    return Options(entry=program.entry, inputs=program.inputs, mode=program.mode, time_limit_s=program.time_limit)
 
 
 def _prices(text: str | None) -> Prices | None:
@@ -101,12 +109,6 @@ def devices(choice: DeviceChoice) -> tuple[Arch, ...]:
         return tuple(load_arch(name) for name in dict.fromkeys(names))
     except ArchError as error:
         raise UsageFault(str(error)) from None
-
-
-def limits(program: ProgramChoice) -> Limits:
-    from ..verifier.types import Limits
-
-    return Limits() if program.time_limit is None else replace(Limits(), request_s=program.time_limit)
 
 
 def translated(file: Path, options: Options, archs: Sequence[Arch], precision: str | None) -> Findings:
@@ -158,8 +160,10 @@ def cached(file: Path, program: ProgramChoice) -> Findings:
     """The verified translation of an earlier run. Raises UsageFault when there is none."""
     from .translate import stored_translation
 
-    options = Options(entry=program.entry, inputs=program.inputs, mode=program.mode)
-    result = stored_translation(program_file(file), options)
+    try:
+        result = stored_translation(program_file(file), options_of(program))
+    except SyntaxError as error:
+        raise UsageFault(f"{file}, line {error.lineno}: {error.msg}; mend the file") from None
     if result is None or result.text is None:
         raise UsageFault(
             f"{file} has no verified translation yet; run `solar-agent translate {file}`, or name one with --ir"
@@ -179,8 +183,10 @@ def cached(file: Path, program: ProgramChoice) -> Findings:
 
 def _reference(file: Path, program: ProgramChoice) -> AbstractContextManager[Reference]:
     from ..verifier.reference import open_reference
+    from .translate import limits_of
 
-    return open_reference(file, entry=program.entry, inputs=program.inputs, mode=program.mode, limits=limits(program))
+    limits = limits_of(options_of(program))
+    return open_reference(file, entry=program.entry, inputs=program.inputs, mode=program.mode, limits=limits)
 
 
 def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:

@@ -73,6 +73,7 @@ class Options:
     trials: int | None = None
     seed: int = 0
     verify_budget_s: float | None = None
+    time_limit_s: float | None = None  # of one run of the program; None: the verifier's own
     use_cache: bool = True
     resume: bool = True
     out: Path | None = None  # where the best attempt and the report are saved on giving up

@@ -10,7 +10,7 @@ from .state import Attempt, Options, Progress, RunState, StopReason, Translation
 
 if TYPE_CHECKING:
     from ..verifier.certificate import Certificate
-    from ..verifier.types import Description, Reference
+    from ..verifier.types import Description, Limits, Reference
     from .cache import Cache
     from .desk import Checker, Desk
     from .graph import RunEnd
@@ -22,8 +22,17 @@ def translate(path: Path, options: Options) -> TranslationResult:
     from ..verifier.reference import open_reference
 
     _tell(options, "load", f"starting {path.name}")
-    with open_reference(path, entry=options.entry, inputs=options.inputs, mode=options.mode) as reference:
+    limits = limits_of(options)
+    with open_reference(
+        path, entry=options.entry, inputs=options.inputs, mode=options.mode, limits=limits
+    ) as reference:
         return translate_with(reference.describe(), checker_for(reference, options), path.stem, options)
+
+
+def limits_of(options: Options) -> Limits:
+    from ..verifier.types import Limits
+
+    return Limits() if options.time_limit_s is None else Limits(request_s=options.time_limit_s)
 
 
 def stored_translation(path: Path, options: Options) -> TranslationResult | None:
