@@ -136,8 +136,11 @@ def run_assign(builder: Builder, frame: Frame, statement: s.Assign) -> None:
         return
     if statement.op != "=":
         builder.fail("a reduction needs iterators: for i<N: y[] += x[i]", statement.pos)
-    bind(builder, frame, statement.target.name, whole(builder, frame, statement.value, statement.target.name),
-         statement.pos)  # fmt: skip
+    result = whole(builder, frame, statement.value, name)
+    shape = builder.tensors[result.id].shape
+    if isinstance(statement.target, s.Subscript) and shape:
+        builder.fail(f"{name}[] has no axes, but the right side has shape {list(shape)}", statement.pos)
+    bind(builder, frame, name, result, statement.pos)
 
 
 def bind(builder: Builder, frame: Frame, name: str, entry: Entry, pos: s.Pos) -> None:
@@ -151,7 +154,7 @@ def bind(builder: Builder, frame: Frame, name: str, entry: Entry, pos: s.Pos) ->
 def run_unpack(builder: Builder, frame: Frame, statement: s.Unpack) -> None:
     if not isinstance(statement.value, s.Call):
         builder.fail("(a, b) = … needs a call with several results", statement.pos)
-    results = call(builder, frame, statement.value, lambda expr, name: whole_id(builder, frame, expr, name))
+    results = results_of(builder, frame, statement.value)
     if len(results) != len(statement.names):
         given = f"{statement.value.name}() gives {len(results)} results"
         builder.fail(f"{given}, not {len(statement.names)}", statement.pos)
@@ -179,8 +182,13 @@ def whole(builder: Builder, frame: Frame, expr: s.Expr, name: str) -> TensorRef:
             return _pointwise(builder, frame, expr, name)
 
 
+def results_of(builder: Builder, frame: Frame, expr: s.Call) -> tuple[TensorRef, ...]:
+    """All results of a call whose arguments are whole-tensor expressions."""
+    return call(builder, frame, expr, lambda arg, name: whole_id(builder, frame, arg, name))
+
+
 def _single(builder: Builder, frame: Frame, expr: s.Call) -> TensorRef:
-    results = call(builder, frame, expr, lambda arg, name: whole_id(builder, frame, arg, name))
+    results = results_of(builder, frame, expr)
     if len(results) != 1:
         builder.fail(f"{expr.name}() gives {len(results)} results: write (a, b) = {expr.name}(…)", expr.pos)
     return results[0]
@@ -232,6 +240,8 @@ def _bare_names(expr: s.Expr) -> list[str]:
             return _bare_names(left) + _bare_names(right)
         case s.Comparison(first, rest):
             return _bare_names(first) + [n for _, right in rest for n in _bare_names(right)]
+        case s.Call("rank" | "numel", _, _):
+            return []
         case s.Logic(_, args) | s.Call(_, args, _):
             return [n for arg in args for n in _bare_names(arg)]
         case s.Conditional(then, _, orelse):

@@ -8,6 +8,7 @@ from .. import syntax as s
 from ..errors import IRError
 from . import assign, declarations
 from .constants import choose, evaluate, integer
+from .functions import is_function
 from .recurrence import run_branch, run_emit, run_next, run_scan
 from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
 
@@ -122,6 +123,10 @@ def _statement(builder: Builder, frame: Frame, statement: s.Stmt) -> None:  # no
 def _return(builder: Builder, frame: Frame, statement: s.Return) -> None:
     if not builder.calls:
         builder.fail("return stands in a function; at top level write output", statement.pos)
+    match statement.values:
+        case (s.Call() as single,) if is_function(builder, single.name):
+            frame.returned = assign.results_of(builder, frame, single)
+            return
     frame.returned = tuple(
         assign.whole(builder, frame, value, f"result{i or ''}") for i, value in enumerate(statement.values)
     )
