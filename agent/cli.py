@@ -88,8 +88,8 @@ def translate(
     """
     from . import stages
 
-    archs = stages.devices(device)
     stages.program_file(file)
+    archs = stages.devices(device)
     with console.Status(output.quiet) as progress:
         options = stages.run_options(program, model, trial, out, progress)
         found = stages.translated(file, options, archs, device.precision)

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from .findings import Findings
-from .stages import line_count, nest_count
+from .findings import Findings, line_count, nest_count
 from .state import TranslatorInfo
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def document(found: Findings) -> dict[str, Json]:
         "verdict": found.verdict,
         "translator": _translator(found.translator),
         "ir": _text(found),
-        "certificate": _finite(json.loads(found.certificate.to_json())) if found.certificate else None,
+        "certificate": json.loads(found.certificate.to_json()) if found.certificate else None,
         "counts": _fields(analysis.counts, COUNTS) if analysis else None,
         "bounds": {name: _fields(bound, BOUNDS) for name, bound in analysis.bounds.items()} if analysis else None,
         "warnings": _warnings(found),
@@ -45,7 +44,7 @@ def document(found: Findings) -> dict[str, Json]:
 
 
 def dumps(value: Mapping[str, Json]) -> str:
-    return json.dumps(value, indent=2, allow_nan=False)
+    return json.dumps(_finite(dict(value)), indent=2, allow_nan=False)
 
 
 def _source(description: Description | None) -> Json:
@@ -95,7 +94,7 @@ def _warnings(found: Findings) -> Json:
 
 
 def _fields(value: object, names: tuple[str, ...]) -> dict[str, Json]:
-    return {name: _finite(getattr(value, name, None)) for name in names}
+    return {name: getattr(value, name, None) for name in names}
 
 
 def _finite(value: Json) -> Json:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .exitcodes import BY_VERDICT, Exit
+from .exitcodes import Exit
 from .state import Attempt, TranslatorInfo
 
 if TYPE_CHECKING:
     from ..analysis.bounds import Bounds
     from ..analysis.count import Counts
-    from ..ir.program import Program
+    from ..ir.program import Program, Statement
     from ..verifier.certificate import Certificate
     from ..verifier.types import Description
 
@@ -50,5 +50,23 @@ class Findings:
         return replace(self, message=message)
 
 
-def code_of(verdict: str) -> int:
-    return int(BY_VERDICT[verdict])
+def nest_count(body: Sequence[Statement]) -> int:
+    from ..ir.program import Branch, Nest, Scan
+
+    total = 0
+    for statement in body:
+        match statement:
+            case Nest():
+                total += 1
+            case Scan():
+                total += nest_count(statement.body)
+            case Branch():
+                total += nest_count(statement.then) + nest_count(statement.orelse)
+            case _:
+                pass
+    return total
+
+
+def line_count(text: str) -> int:
+    """Lines that say something: neither blank nor comment."""
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))

@@ -6,8 +6,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .findings import Analysis, Findings
-from .stages import line_count, nest_count
+from .findings import Analysis, Findings, line_count, nest_count
 from .units import amount, seconds
 
 if TYPE_CHECKING:

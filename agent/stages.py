@@ -16,7 +16,6 @@ from .state import Options, Prices, Progress
 
 if TYPE_CHECKING:
     from ..analysis.arch import Arch
-    from ..ir.program import Statement
     from ..verifier.types import Reference
 
 Report = Callable[[Progress], None]
@@ -215,28 +214,6 @@ def written(folder: Path, file: Path, found: Findings) -> Findings:
     }
     paths = write_files(folder, files)
     return replace(found, text_path=paths[0], written=(*found.written, *paths))
-
-
-def nest_count(body: Sequence[Statement]) -> int:
-    from ..ir.program import Branch, Nest, Scan
-
-    total = 0
-    for statement in body:
-        match statement:
-            case Nest():
-                total += 1
-            case Scan():
-                total += nest_count(statement.body)
-            case Branch():
-                total += nest_count(statement.then) + nest_count(statement.orelse)
-            case _:
-                pass
-    return total
-
-
-def line_count(text: str) -> int:
-    """Lines that say something: neither blank nor comment."""
-    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:

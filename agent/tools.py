@@ -11,6 +11,7 @@ import click
 from . import console
 from .exitcodes import Exit
 from .faults import UsageFault
+from .findings import line_count
 from .options import Output, output_options
 
 if TYPE_CHECKING:
@@ -31,16 +32,22 @@ def cache_ls(output: Output) -> int:
     """List them: key, program, verdict, lines."""
     with _opened() as store:
         entries = store.entries()
-    rows = [
-        {"key": entry.key, "program": entry.program, "verdict": entry.verdict, "lines": entry.text.count("\n")}
-        for entry in entries
-    ]
     if output.json:
-        console.emit({"translations": [dict(row) for row in rows]})
+        console.emit({"translations": [_row(entry) for entry in entries]})
         return Exit.VERIFIED
-    for row in rows:
-        click.echo(f"{str(row['key'])[:12]}  {row['verdict']:17} {row['lines']:4} lines  {row['program']}")
+    for entry in entries:
+        lines = line_count(entry.text)
+        click.echo(f"{entry.key[:12]}  {entry.verdict:17} {lines:4} lines  {entry.program}")
     return Exit.VERIFIED
+
+
+def _row(entry: Entry) -> Json:
+    return {
+        "key": entry.key,
+        "program": entry.program,
+        "verdict": entry.verdict,
+        "lines": line_count(entry.text),
+    }
 
 
 @cache.command("show")
@@ -134,6 +141,10 @@ def _the_one(store: Cache, key: str) -> Entry:
 @output_options
 def doctor(output: Output) -> int:
     """Say what works on this machine and what does not."""
+    return environment_report(output)
+
+
+def environment_report(output: Output) -> int:
     from .doctor import environment, findings
 
     found = findings()

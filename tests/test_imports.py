@@ -12,8 +12,27 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # Packages that cost more than the whole start of the program may cost.
-HEAVY = ("torch", "jax", "numpy", "langgraph", "langchain_core", "langsmith", "openai", "anthropic", "vcr", "pydantic",
-         "islpy", "opt_einsum", "sympy", "rich", "lark", "jinja2", "yaml", "diskcache", "sqlite3")
+HEAVY = (
+    "torch",
+    "jax",
+    "numpy",
+    "langgraph",
+    "langchain_core",
+    "langsmith",
+    "openai",
+    "anthropic",
+    "vcr",
+    "pydantic",
+    "islpy",
+    "opt_einsum",
+    "sympy",
+    "rich",
+    "lark",
+    "jinja2",
+    "yaml",
+    "diskcache",
+    "sqlite3",
+)
 
 
 def loaded_by(code: str) -> set[str]:
@@ -24,8 +43,13 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_rooms_import_only_downwards() -> None:
-    ran = subprocess.run([sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"], cwd=ROOT,
-                         capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "1 kept, 0 broken" in ran.stdout
 
@@ -56,8 +80,18 @@ except SystemExit as stop:
     assert loaded_by(code) & set(HEAVY) == set()
 
 
-@pytest.mark.parametrize("room", ["ir.load", "ir.execute", "analysis.count", "analysis.bounds", "verifier.reference",
-                                  "verifier.verify", "verifier.certificate"])
+@pytest.mark.parametrize(
+    "room",
+    [
+        "ir.load",
+        "ir.execute",
+        "analysis.count",
+        "analysis.bounds",
+        "verifier.reference",
+        "verifier.verify",
+        "verifier.certificate",
+    ],
+)
 def test_a_room_loads_no_framework_and_no_client(room: str) -> None:
     heavy = {"torch", "jax", "langgraph", "langchain_core", "langsmith", "openai", "anthropic", "vcr", "rich"}
     assert loaded_by(f"import solar_agent.{room}") & heavy == set()
@@ -65,4 +99,7 @@ def test_a_room_loads_no_framework_and_no_client(room: str) -> None:
 
 def test_the_graph_is_imported_only_for_a_translation() -> None:
     heavy = {"torch", "jax", "langgraph", "openai", "anthropic", "vcr"}
-    assert loaded_by("import solar_agent.agent.translate, solar_agent.agent.cli, solar_agent.agent.report") & heavy == set()
+    assert (
+        loaded_by("import solar_agent.agent.translate, solar_agent.agent.cli, solar_agent.agent.report") & heavy
+        == set()
+    )

@@ -18,14 +18,18 @@ ROOMS = ("agent", "verifier", "ir", "analysis", "prompts", "arch_configs")
 
 
 def test_package_list_is_the_tree() -> None:
-    packages = {f"solar_agent.{'.'.join(path.parent.relative_to(ROOT).parts)}"
-                for room in ROOMS for path in (ROOT / room).rglob("__init__.py")}
+    packages = {
+        f"solar_agent.{'.'.join(path.parent.relative_to(ROOT).parts)}"
+        for room in ROOMS
+        for path in (ROOT / room).rglob("__init__.py")
+    }
     assert packages == set(SETUPTOOLS["packages"])
 
 
 def test_package_dir_follows_the_names() -> None:
     assert SETUPTOOLS["package-dir"] == {
-        name: name.removeprefix("solar_agent.").replace(".", "/") for name in SETUPTOOLS["packages"]}
+        name: name.removeprefix("solar_agent.").replace(".", "/") for name in SETUPTOOLS["packages"]
+    }
 
 
 @pytest.mark.parametrize("package", SETUPTOOLS["packages"])
@@ -55,18 +59,37 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((ROOT / name).read_bytes())
     built = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
-         "--wheel-dir", str(base), str(source)], capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--wheel-dir",
+            str(base),
+            str(source),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert built.returncode == 0, built.stderr
-    wheel, = base.glob("*.whl")
+    (wheel,) = base.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(base / "unpacked")
     return base / "unpacked"
 
 
 def _walk() -> list[str]:
-    return [str(path.relative_to(ROOT)) for room in ROOMS for path in (ROOT / room).rglob("*") if "__pycache__" not in path.parts
-            ] + [path.name for path in ROOT.iterdir() if path.is_file()]
+    return [
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if "__pycache__" not in path.parts
+    ] + [path.name for path in ROOT.iterdir() if path.is_file()]
 
 
 def test_the_wheel_holds_every_file_of_the_rooms(unpacked: Path) -> None:
@@ -76,7 +99,9 @@ def test_the_wheel_holds_every_file_of_the_rooms(unpacked: Path) -> None:
         assert wanted <= shipped, f"{package} lacks {sorted(wanted - shipped)}"
 
 
-@pytest.mark.parametrize("pattern", ["ir/*.lark", "ir/prelude/*.alir", "prompts/*.jinja", "arch_configs/*.yaml", "*/py.typed"])
+@pytest.mark.parametrize(
+    "pattern", ["ir/*.lark", "ir/prelude/*.alir", "prompts/*.jinja", "arch_configs/*.yaml", "*/py.typed"]
+)
 def test_the_wheel_holds_each_kind_of_data(unpacked: Path, pattern: str) -> None:
     assert list((unpacked / "solar_agent").glob(pattern))
 
@@ -94,7 +119,13 @@ print(program.tensors[program.outputs[0].tensor].shape)
     # -S -I keeps the editable install out; the dependencies' folder is appended behind the wheel.
     site = next(path for path in sys.path if path.endswith("site-packages"))
     preamble = f"import sys; sys.path[:0] = [{str(unpacked)!r}]; sys.path.append({site!r})\n"
-    ran = subprocess.run([sys.executable, "-I", "-S", "-c", preamble + code, str(unpacked)], cwd=tmp_path,
-                         capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]})
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", preamble + code, str(unpacked)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"]},
+    )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "(2, 3)"
