@@ -2,8 +2,8 @@
 
     python -m solar_agent.agent.record FILE… --answers DIR --cassettes DIR --origin TEXT
 
-Answers are DIR/PROGRAM/1.txt, 2.txt … in the order of the questions. When the next one is missing, the exact question is
-written to N.prompt.txt beside it and the recording stops; once N.txt is there, the same command goes on."""
+Answers are DIR/PROGRAM/1.txt, 2.txt … in the order of the questions. When the next one is missing, the exact question
+is written to N.prompt.txt beside it and the recording stops; once N.txt is there, the same command goes on."""
 
 from __future__ import annotations
 

@@ -15,11 +15,13 @@ T = TypeVar("T")
 
 
 class ProviderError(Exception):
-    """No answer can be had now; one line with the cause and the next step. `retry_after_s` is the server's wish."""
+    """No answer can be had now; one line with the cause and the next step. `retry_after_s` is the server's wish;
+    `out_of_time`: the caller's own deadline ended it."""
 
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, retry_after_s: float | None = None, *, out_of_time: bool = False) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.out_of_time = out_of_time
 
 
 class Transient(Exception):
@@ -74,6 +76,7 @@ class Retry:
                         f"{who}: {fault}; gave up as waiting {spoken(wait_s)} more would pass the limit of "
                         f"{spoken(limit_s)}; run the same command again later, it resumes",
                         fault.hint_s,
+                        out_of_time=deadline_s is not None and deadline_s <= limit_s,
                     ) from fault
                 self._show(who, fault, wait_s)
                 self.clock.sleep(wait_s)

@@ -205,6 +205,7 @@ def _result(desk: Desk, end: RunEnd) -> TranslationResult:
 
 def _ending(state: RunState, fault: Exception | None) -> tuple[StopReason, str, Usage]:
     from .desk import used
+    from .retry import ProviderError
     from .translators.base import AnswerNeeded, Declined, Drift, Truncated
 
     spent = used(state)
@@ -219,6 +220,8 @@ def _ending(state: RunState, fault: Exception | None) -> tuple[StopReason, str, 
             return "drift", str(fault), spent
         case AnswerNeeded():
             return "answer-needed", str(fault), spent
+        case ProviderError(out_of_time=True):
+            return "wall", f"the time for this run is over (--budget allows more): {fault}", spent
         case _:
             return "provider", str(fault), spent
 

@@ -51,4 +51,6 @@ def _spent(state: RunState, desk: Desk) -> tuple[StopReason, str] | None:
 
 
 def _first_line(feedback: str) -> str:
-    return next((line for line in feedback.splitlines() if line.strip()), "failed")
+    """The first fault; the line before it only counts them."""
+    lines = [line.strip() for line in feedback.splitlines() if line.strip()]
+    return next((line.removeprefix("1. ") for line in lines if line.startswith("1. ")), lines[0] if lines else "failed")

@@ -56,7 +56,9 @@ AMBIENT = (
 
 def product() -> Description:
     bindings = Bindings(
-        inputs={"x": TensorType((4, 16), "f32")}, state={"w": TensorType((16, 8), "f32")}, attrs={"arg.k": 16, "arg.n": 8}
+        inputs={"x": TensorType((4, 16), "f32")},
+        state={"w": TensorType((16, 8), "f32")},
+        attrs={"arg.k": 16, "arg.n": 8},
     )
     return Description(
         path="/somewhere/product.py",
@@ -209,8 +211,8 @@ def said(provider: str, text: str | None, finish: str | None = None, **more: Any
                       "usage": usage})  # fmt: skip
     blocks = more.get("blocks", [{"type": "text", "text": text}] if text is not None else [])
     usage = {"input_tokens": 50, "output_tokens": 10, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 10}
-    return Reply({"id": "m", "type": "message", "role": "assistant", "model": "fake", "content": blocks,
-                  "stop_reason": finish or "end_turn", "stop_sequence": None, "usage": usage, **more.get("body", {})})  # fmt: skip
+    head = {"id": "m", "type": "message", "role": "assistant", "model": "fake", "stop_sequence": None}
+    return Reply({**head, "content": blocks, "stop_reason": finish or "end_turn", "usage": usage, **more.get("body", {})})
 
 
 def fenced(text: str) -> str:

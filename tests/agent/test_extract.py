@@ -8,7 +8,8 @@ PROGRAM = "program p\ninput x[B]\noutput x\n"
 
 def test_the_last_labelled_block_is_taken_whole() -> None:
     inner = '# doc: "```" opens a block, and ``` closes it\n' + PROGRAM
-    answer = f"Plan first:\n```text\nignore me\n```\nA try:\n```ir\nprogram wrong\n```\nThen:\n```ir\n{inner}```\nDone.\n"
+    before = "Plan first:\n```text\nignore me\n```\nA try:\n```ir\nprogram wrong\n```\nThen:\n"
+    answer = f"{before}```ir\n{inner}```\nDone.\n"
     assert program_text(answer) == inner
 
 
@@ -46,7 +47,7 @@ def test_a_block_that_is_never_closed_runs_to_the_end() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "message"),
-    [("", "empty"), (" \n\n", "empty"), ("I cannot do that.", "no ```alir block"), ("```alir\n\n```", "code block was empty")],
+    [("", "empty"), (" \n\n", "empty"), ("I cannot.", "no ```alir block"), ("```alir\n\n```", "code block was empty")],
 )
 def test_without_a_program_the_message_says_what_came(answer: str, message: str) -> None:
     with pytest.raises(NoText, match=message):

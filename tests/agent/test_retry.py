@@ -36,7 +36,8 @@ def failing(*faults: Transient) -> Callable[[], str]:
 def test_hints_are_honoured_and_the_wait_is_shown() -> None:
     time, shown = Time(), list[Progress]()
     retry = Retry(clock=time.clock, jitter=random.Random(1), progress=shown.append)
-    assert retry.call(failing(Transient("rate limit (429)", 3.0), Transient("overloaded (529)")), "anthropic") == "answer"
+    faults = (Transient("rate limit (429)", 3.0), Transient("overloaded (529)"))
+    assert retry.call(failing(*faults), "anthropic") == "answer"
     hinted, backed_off = time.slept
     assert 3.0 <= hinted <= 3.25
     assert 1.0 <= backed_off <= 2.0  # second try: 2 s, of which half is random

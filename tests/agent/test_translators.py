@@ -184,7 +184,8 @@ def echoes(provider: str, body: dict[str, Any]) -> list[Any]:
     if provider == "openai":
         calls = [call for message in body["messages"] for call in message.get("tool_calls", [])]
         return [call["function"]["arguments"] for call in calls]
-    return [block["input"] for message in body["messages"] for block in message["content"] if block["type"] == "tool_use"]
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    return [block["input"] for block in blocks if block["type"] == "tool_use"]
 
 
 def test_broken_tool_arguments_go_back_as_errors(provider: str, server: Server) -> None:
@@ -218,10 +219,10 @@ def test_a_tool_that_is_never_used_well_gives_no_program(provider: str, server: 
 def test_the_responses_form(server: Server) -> None:
     part = {"type": "output_text", "text": fenced(RIGHT), "annotations": []}
     message = {"type": "message", "id": "i", "role": "assistant", "status": "completed", "content": [part]}
-    body = {"id": "r", "object": "response", "created_at": 0, "model": "fake", "status": "completed", "output": [message],
-            "usage": {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110,
-                      "input_tokens_details": {"cached_tokens": 40},
-                      "output_tokens_details": {"reasoning_tokens": 0}}}  # fmt: skip
+    usage = {"input_tokens": 100, "output_tokens": 10, "total_tokens": 110}
+    usage |= {"input_tokens_details": {"cached_tokens": 40}, "output_tokens_details": {"reasoning_tokens": 0}}
+    body = {"id": "r", "object": "response", "created_at": 0, "model": "fake", "status": "completed"}
+    body |= {"output": [message], "usage": usage}
     cut = body | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     server.script = [Reply(cut), Reply(body)]
     reply = Lab("openai", server, api="responses").ask()
