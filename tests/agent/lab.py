@@ -212,7 +212,8 @@ def said(provider: str, text: str | None, finish: str | None = None, **more: Any
     blocks = more.get("blocks", [{"type": "text", "text": text}] if text is not None else [])
     usage = {"input_tokens": 50, "output_tokens": 10, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 10}
     head = {"id": "m", "type": "message", "role": "assistant", "model": "fake", "stop_sequence": None}
-    return Reply({**head, "content": blocks, "stop_reason": finish or "end_turn", "usage": usage, **more.get("body", {})})
+    body = {**head, "content": blocks, "stop_reason": finish or "end_turn", "usage": usage}
+    return Reply(body | more.get("body", {}))
 
 
 def fenced(text: str) -> str:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from solar_agent.agent.cache import Cache, Entry, translation_key
 from solar_agent.agent.places import cache_dir
 from solar_agent.agent.state import Options

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from solar_agent.agent.cassette import Meta, Readable, canonical, recorder, scan
 from solar_agent.agent.record import Place, record_with, remembering
 from solar_agent.agent.state import Options, TranslationResult
@@ -91,7 +90,8 @@ def test_nothing_of_the_user_and_everything_of_the_answer_is_in_the_files(record
         text = (recorded.tape / f"{provider}.yaml").read_text()
         assert f"origin: {ORIGIN}" in text and "estimated" in text
         assert "torch.nn.Parameter" not in text and "127.0.0.1" not in text and "authorization" not in text.lower()
-        assert "\nfor b<B, n<N, k<K: y[b, n] += x[b, k] * w[k, n]\n" in re.sub(r"\n +", "\n", text)  # as it was, not escaped
+        as_it_was = "\nfor b<B, n<N, k<K: y[b, n] += x[b, k] * w[k, n]\n"
+        assert as_it_was in re.sub(r"\n +", "\n", text)
         assert text.count("body: sha256:") == 2
     assert all(line not in (recorded.tape / "meta.json").read_text() for line in SOURCE.splitlines() if len(line) > 8)
     assert sorted(path.name for path in recorded.tape.iterdir()) == ["anthropic.yaml", "meta.json", "openai.yaml"]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from solar_agent.agent.places import cache_dir
 from solar_agent.agent.state import Options, Prices, Progress, TranslationResult
 from solar_agent.agent.translate import translate_with
@@ -311,7 +310,7 @@ assert result.from_cache, result.message
 heavy = {{"langgraph", "langchain_core", "langsmith", "openai", "anthropic", "vcr", "jinja2", "pydantic", "torch"}}
 print(sorted(heavy & {{name.split(".")[0] for name in sys.modules}}))
 """
-    ran = subprocess.run([sys.executable, "-c", code], env=dict(os.environ), capture_output=True, text=True, check=False)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip() == "[]"
 
