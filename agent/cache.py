@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +66,7 @@ class Cache:
 
     def remove(self, prefix: str = "") -> int:
         """Drops the entries whose key starts with `prefix` (all of them without one); how many there were."""
-        return sum(self._guarded(lambda store, key=key: int(store.delete(key)), 0) for key in self._keys(prefix))
+        return sum(self._guarded(partial(_deleted, key), 0) for key in self._keys(prefix))
 
     def entries(self, prefix: str = "") -> tuple[Entry, ...]:
         found = (self.get(key) for key in self._keys(prefix))
@@ -146,6 +147,10 @@ def _readable_keys(store: Any) -> Iterator[str]:  # noqa: ANN401
     for key, raw in store._sql("SELECT key, raw FROM Cache ORDER BY rowid").fetchall():
         if raw and isinstance(key, str):
             yield key
+
+
+def _deleted(key: str, store: Any) -> int:  # noqa: ANN401
+    return int(store.delete(key))
 
 
 def _encoded(entry: Entry) -> str:

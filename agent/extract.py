@@ -45,7 +45,8 @@ def fenced_blocks(answer: str) -> list[Block]:
     """Markdown fences at the start of a line. A block ends at a line of its own fence, at least as long, and nothing
     else; backticks inside its lines belong to it. One that is never closed runs to the end."""
     blocks: list[Block] = []
-    fence, label, lines = "", "", []
+    lines: list[str] = []
+    fence = label = ""
     for line in answer.splitlines():
         opening = None if fence else OPENING.match(line)
         if opening:

@@ -171,7 +171,8 @@ def _result_line(leaf: Leaf) -> str:
 
 
 def _within(lines: list[str], tokens: int, what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    kept, spent = [], 0
+    kept: list[str] = []
+    spent = 0
     for line in lines:
         spent += len(line) + 1
         if spent > tokens * CHARACTERS_PER_TOKEN:

@@ -96,7 +96,7 @@ def _compiled(desk: Desk, connection: sqlite3.Connection) -> Any:  # noqa: ANN40
     return builder.compile(checkpointer=SqliteSaver(connection))
 
 
-def _bound(node: Callable[[RunState, Desk], RunState], desk: Desk) -> Callable[[RunState], RunState]:
+def _bound(node: Callable[[RunState, Desk], RunState], desk: Desk) -> Any:  # noqa: ANN401
     def step(state: RunState) -> RunState:
         return node(state, desk)
 

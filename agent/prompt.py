@@ -133,7 +133,8 @@ def fence_for(text: str) -> str:
 def sections(text: str, prefix: str) -> tuple[Part, ...]:
     """Splits at `# Heading` lines outside fences; the parts joined give `text` again."""
     parts: list[Part] = []
-    name, lines, fence = f"{prefix}/", [], ""
+    lines: list[str] = []
+    name, fence = f"{prefix}/", ""
     for line in text.splitlines(keepends=True):
         mark = FENCE_LINE.match(line)
         if mark and not fence:

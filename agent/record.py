@@ -183,7 +183,7 @@ def _meta(description: Description, program: str, place: Place, options: Options
 @click.option("--entry")
 @click.option("--inputs")
 @click.option("--mode", type=click.Choice(["eval", "train"]), default="eval", show_default=True)
-@click.option("--max-attempts", type=int, default=Options.max_attempts)
+@click.option("--max-attempts", type=int, default=5, show_default=True)
 def main(files: tuple[Path, ...], answers: Path, cassettes: Path, origin: str, model: str, **asked: object) -> None:
     """Records the answers to the questions about FILES."""
     from ..verifier.types import BadInput, ReferenceFailed

@@ -93,7 +93,7 @@ class Retry:
                 "run the same command again later, it resumes",
                 fault.hint_s,
             ) from fault
-        backoff_s = min(self.policy.longest_wait_s, self.policy.first_wait_s * 2 ** (tried - 1))
+        backoff_s = min(self.policy.longest_wait_s, self.policy.first_wait_s * 2.0 ** (tried - 1))
         if fault.hint_s is not None:
             return fault.hint_s + 0.25 * self.jitter.random()
         return backoff_s * (0.5 + 0.5 * self.jitter.random())

@@ -17,7 +17,7 @@ from .translators.base import Reply, Request
 
 def run_id(source_sha256: str, prompt_version: str, options: Options, who: str) -> str:
     """The same program asked of the same model in the same way: such a run may be taken up again."""
-    facts = [source_sha256, prompt_version, options.entry, options.inputs, options.mode, who]
+    facts: list[object] = [source_sha256, prompt_version, options.entry, options.inputs, options.mode, who]
     facts += [options.model, options.base_url, options.api, options.submit_tool, options.escalate_to]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:24]
 

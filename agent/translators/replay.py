@@ -101,8 +101,7 @@ def opened(folder: Path, options: Options, program: str, source_sha256: str, fra
     path = place / recorded["file"]
     if not path.is_file():
         raise Drift(f"{path} is not there, though {place.name}/meta.json names it")
-    api = "responses" if recorded["format"] == "responses" else "chat"
-    asked_as = replace(options, api=api, submit_tool=recorded.get("submit_tool") == "yes")
+    asked_as = replace(options, api="chat", submit_tool=False)  # what the recorder asks for
     stack = ExitStack()
     cassette = stack.enter_context(recorder("none").use_cassette(str(path)))
     played = Played(wire(provider, asked_as, NO_KEY, None), cassette, stack)
