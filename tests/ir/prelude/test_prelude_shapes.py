@@ -22,7 +22,7 @@ def test_heads_and_transpose(check: Any) -> None:
     split = x.view(2, 5, 3, 4).transpose(1, 2)
     check("split_heads(x; heads=3)", {"x": x}, split)
     check("merge_heads(split_heads(x; heads=4))", {"x": x}, x)
-    check("transpose(x)", {"x": x}, x.transpose(-1, -2))
+    check("transpose_last(x)", {"x": x}, x.transpose(-1, -2))
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, 3, -1, -3])
