@@ -74,6 +74,8 @@ def verify(
     except IRError as error:
         return _certificate(description, text, (), Trials(), feedback.of_errors(error, "parse", ""))
     full, failures = full_size(text, description)
+    if full is None:
+        return _certificate(description, text, (), Trials(), failures)
     assignments = reference.assignments()
     session = Session(reference, text, assignments, None if budget_s is None else start_s + budget_s)
     done = session.perform(plan.first_round(assignments, seed), Trials())
@@ -160,10 +162,12 @@ def untested_decisions(full: Program | None, outcomes: Sequence[Outcome]) -> tup
 
 
 def _failures(done: Trials) -> tuple[Failure, ...]:
-    """Faults of loading and running once each, then the leaves that differ, each in its first trial."""
-    found = [failure for outcome in done.outcomes for failure in outcome.failures]
-    unique = {(failure.kind, failure.statement, failure.message.split("\n")[0]): failure for failure in reversed(found)}
-    kept = list(reversed(unique.values()))
+    """Faults of loading and running, those of a statement from one trial only; then the leaves that differ, each in its
+    first trial."""
+    kept: list[Failure] = []
+    for outcome in done.outcomes:
+        known = {(failure.kind, failure.statement) for failure in kept}
+        kept += [failure for failure in outcome.failures if (failure.kind, failure.statement) not in known]
     for key in judge.leaf_keys(done.outcomes):
         wrong = [found for found in judge.of_leaf(done.outcomes, key) if found[1].status == "different"]
         if wrong and len(kept) < MAX_FAILURES:
