@@ -60,6 +60,7 @@ class RunFolder:
     def keep_reply(self, sha256: str, reply: Reply) -> None:
         usage = [reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.cached_tokens]
         data = {"text": reply.text, "program": reply.program, "model": reply.model, "usage": usage}
+        data["complaint"] = reply.complaint
         write_private(private(self.folder / "replies") / sha256, json.dumps(data))
 
     def reply(self, sha256: str) -> Reply | None:
@@ -67,7 +68,7 @@ class RunFolder:
         if not path.is_file():
             return None
         data = json.loads(path.read_text(encoding="utf-8"))
-        return Reply(data["text"], Usage(*data["usage"]), data["model"], data["program"])
+        return Reply(data["text"], Usage(*data["usage"]), data["model"], data["program"], data["complaint"])
 
     def forget(self) -> None:
         """Drops texts and replies: the next run starts anew."""
@@ -78,6 +79,17 @@ class RunFolder:
         if remove:
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self.lock)
+
+
+def forget_runs() -> int:
+    """Drops the folders of all runs that nobody is working on; how many there were."""
+    dropped = 0
+    for folder in sorted(runs_dir().iterdir()):
+        run = RunFolder.opened(folder.name)
+        if run.name == folder.name:
+            dropped += 1
+        run.close(remove=True)
+    return dropped
 
 
 def runs_dir() -> Path:

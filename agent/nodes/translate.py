@@ -73,6 +73,8 @@ def _answer(request: Request, desk: Desk) -> Reply:
 
 def _text(reply: Reply) -> tuple[str, str]:
     """The program in a reply, or nothing and why."""
+    if reply.complaint:
+        return "", reply.complaint
     try:
         return (reply.program or program_text(reply.text)), ""
     except NoText as error:

@@ -61,12 +61,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer. Either `text` is the model's message, or `program` the text handed in through the tool."""
+    """A whole answer. Either `text` is the model's message, or `program` the text handed in through the tool.
+
+    `complaint`: the tool was called, and never with a text."""
 
     text: str
     usage: Usage
     model: str
     program: str | None = None
+    complaint: str = ""
 
 
 class Translator(Protocol):
@@ -158,7 +161,7 @@ class Client:
                 return Reply(answer.text, usage, answer.model, submitted(answer.calls[-1]))
             except NoText as error:
                 exchanges += (Exchange(answer.calls[-1], str(error)),)
-        return Reply("", usage, answer.model)
+        return Reply("", usage, answer.model, complaint=exchanges[-1].complaint)
 
     def _whole(self, request: Request, exchanges: tuple[Exchange, ...], before: Usage) -> Answer:
         """An uncut answer; its usage includes `before`."""

@@ -323,3 +323,15 @@ def test_tracing_stays_off_whatever_the_environment_says(one: Run, monkeypatch: 
     assert one(CUT, RIGHT).verdict == "verified"
     assert os.environ["LANGSMITH_TRACING_V2"] == "false"
     assert len(one.server.requests) == 2
+
+
+def test_two_processes_on_one_program_do_not_share_a_run(one: Run) -> None:
+    from solar_agent.agent.runfolder import RunFolder, forget_runs
+
+    first, second = RunFolder.opened("same"), RunFolder.opened("same")
+    assert first.folder != second.folder
+    second.close(remove=True)
+    assert forget_runs() == 0
+    first.close()
+    assert forget_runs() == 1
+    assert list((cache_dir() / "runs").iterdir()) == []

@@ -213,6 +213,7 @@ def test_a_tool_that_is_never_used_well_gives_no_program(provider: str, server: 
     server.script = [call(provider, 1, "{}" if provider == "openai" else {})]
     reply = Lab(provider, server, submit_tool=True).ask()
     assert (reply.program, reply.text) == (None, "")
+    assert "it got {}" in reply.complaint
     assert len(server.requests) == 3
 
 
