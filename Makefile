@@ -46,7 +46,7 @@ demo: $(VENV)/.installed
 	done
 
 test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory lint types imports pytest
+	@$(MAKE) --no-print-directory --keep-going lint types imports pytest
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
