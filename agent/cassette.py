@@ -109,13 +109,12 @@ def find_folder(folder: Path, program: str, source_sha256: str) -> Path:
         return folder
     if not folder.is_dir():
         raise Drift(f"there is no recording in {folder}: no such folder")
-    inside = sorted(path.parent for path in folder.glob(f"*/{META}"))
+    inside = sorted((path.parent for path in folder.glob(f"*/{META}")), key=lambda place: place.name != program)
     for candidate in inside:
         if Meta.read(candidate).source_sha256 == source_sha256:
             return candidate
-    for candidate in inside:
-        if candidate.name == program:
-            return candidate
+    if inside and inside[0].name == program:
+        return inside[0]
     raise Drift(f"{folder} holds {len(inside)} recordings, none of `{program}` (source hash {source_sha256[:12]})")
 
 
