@@ -1,0 +1,223 @@
+"""Compulsory traffic: distinct elements of memory that come from outside or go there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..ir import indices
+from ..ir.program import Const, External, Index, Nest, Output, Read
+from .access import Region, add_part, add_region, axis, box_of, elements, image, restrict, whole_region
+from .demand import Demand, written_in_place
+from .flat import Flat, FlatNest, FlatStatement, Recur, Start
+from .space import has_fetch, space_of
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """`elements` of one block of memory, read or written once. `indirect`: depends on the indices' values."""
+
+    kind: Literal["input", "weight", "output"]
+    name: str
+    dtype: str
+    elements: int
+    indirect: bool = False
+    covered: bool = False
+
+
+def reads(demand: Demand) -> list[Charge]:
+    """One charge for each block of external memory that is touched; draws cost nothing."""
+    blocks: dict[str, list[str]] = {}
+    touched = [*demand.regions, *demand.indirect, *demand.claimed]
+    for name in dict.fromkeys(touched):
+        external = demand.flat.tensors[name].external
+        if external is not None and external.kind != "draw":
+            blocks.setdefault(_block(external), []).append(name)
+    return [_charge(names, demand) for names in blocks.values()]
+
+
+def _block(external: External) -> str:
+    return external.storage or f"{external.kind}:{external.key}"
+
+
+def _charge(names: Sequence[str], demand: Demand) -> Charge:
+    tensors = [demand.flat.tensors[name] for name in names]
+    regions = [_touched(name, demand) for name in names]
+    direct = _distinct(list(zip(names, regions, strict=True)), demand)
+    indirect = max((size for name in names for size in demand.indirect.get(name, [])), default=0)
+    first = tensors[0].external
+    assert first is not None
+    kinds = {tensor.external.kind for tensor in tensors if tensor.external is not None}
+    return Charge(
+        "input" if "input" in kinds else "weight", first.key, tensors[0].dtype, max(direct, indirect),
+        indirect > direct, any(name in demand.claimed and not demand.region(name).parts for name in names),
+    )  # fmt: skip
+
+
+def _touched(name: str, demand: Demand) -> Region:
+    region = demand.region(name)
+    return add_region(region, demand.claimed[name]) if name in demand.claimed else region
+
+
+def _strides(shape: Sequence[int], external: External) -> tuple[int, ...]:
+    if external.strides is not None:
+        return external.strides
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def _distinct(views: list[tuple[str, Region]], demand: Demand) -> int:
+    """Distinct memory elements under several views of one block."""
+    views = [(name, region) for name, region in views if region.parts]
+    if not views:
+        return 0
+    layouts = {_layout(name, demand) for name, _ in views}
+    strides, shape, _ = next(iter(layouts))
+    if len(layouts) == 1 and _no_overlap(strides, shape):
+        union = Region(views[0][1].shape)
+        for _, region in views:
+            union = add_region(union, region)
+        return elements(_without_axes(union, [k for k, stride in enumerate(strides) if not stride]))
+    return _by_address(views, demand)
+
+
+def _layout(name: str, demand: Demand) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    tensor = demand.flat.tensors[name]
+    assert tensor.external is not None
+    return _strides(tensor.shape, tensor.external), tensor.shape, tensor.external.offset
+
+
+def _no_overlap(strides: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether different indices (along axes with a stride) are different addresses."""
+    span = 0
+    for stride, size in sorted((s, n) for s, n in zip(strides, shape, strict=True) if s and n > 1):
+        if stride <= span:
+            return False
+        span += stride * (size - 1)
+    return True
+
+
+def _without_axes(region: Region, dropped: Sequence[int]) -> Region:
+    if not dropped:
+        return region
+    kept = [k for k in range(len(region.shape)) if k not in dropped]
+    index = tuple(indices.iterator(axis(k)) for k in kept)
+    shape = tuple(region.shape[k] for k in kept)
+    found = Region(shape)
+    for part in region.parts:
+        found = add_part(found, image(box_of(region.shape, part), index, shape))
+    return found
+
+
+def _by_address(views: list[tuple[str, Region]], demand: Demand) -> int:
+    """Union as a set of addresses; where that cannot be told, the largest view alone (a lower bound)."""
+    reach = 1
+    for name, _ in views:
+        strides, shape, offset = _layout(name, demand)
+        reach = max(reach, offset + 1 + sum(s * (n - 1) for s, n in zip(strides, shape, strict=True)))
+    union = Region((reach,))
+    single = 0
+    for name, region in views:
+        strides, shape, offset = _layout(name, demand)
+        terms = {indices.iterator(axis(k)).terms[0][0]: stride for k, stride in enumerate(strides)}
+        address: Index = indices.of_terms(terms, offset)
+        own = Region((reach,))
+        for part in region.parts:
+            own = add_part(own, image(box_of(shape, part), (address,), (reach,)))
+        union = add_region(union, own)
+        single = max(single, elements(own) if own.exact else elements(region) if _no_overlap(strides, shape) else 0)
+    return elements(union) if union.exact else single
+
+
+def writes(demand: Demand) -> list[Charge]:
+    """One charge for each buffer that outputs lie in; an output that is an input unchanged costs nothing."""
+    buffers, names = _buffers(demand)
+    return [Charge("output", names[key], key[1], elements(region)) for key, region in buffers.items()]
+
+
+def output_buffers(demand: Demand) -> frozenset[str]:
+    """Tensors whose memory leaves the program."""
+    return frozenset(tensor for tensor, _ in _buffers(demand)[0])
+
+
+Buffers = dict[tuple[str, str], Region]
+
+
+def _buffers(demand: Demand) -> tuple[Buffers, dict[tuple[str, str], str]]:
+    """Written region by (tensor, storage type), and the name of the first output that lies there."""
+    flat = demand.flat
+    copies = _copies(flat)
+    buffers: Buffers = {}
+    names: dict[tuple[str, str], str] = {}
+    for position, output in enumerate(flat.program.outputs):
+        if output.tensor is None:
+            continue
+        base, region = _resolve(output.tensor, _output_region(output, flat), copies, flat)
+        if flat.tensors[base].external is not None and flat.tensors[base].dtype == output.dtype:
+            continue
+        key = (base, output.dtype)
+        buffers[key] = add_region(buffers.get(key, Region(flat.tensors[base].shape)), region)
+        names.setdefault(key, output.name or str(position))
+    return buffers, names
+
+
+def _output_region(output: Output, flat: Flat) -> Region:
+    assert output.tensor is not None
+    written = None if output.kind == "result" else written_in_place(flat, output.tensor, output.name)
+    return whole_region(flat.tensors[output.tensor].shape) if written is None else written
+
+
+def _copies(flat: Flat) -> dict[str, FlatNest]:
+    """Tensors that are one plain copy of (part of) another."""
+    writers: dict[str, list[FlatNest]] = {}
+    filled: set[str] = set()
+    _collect(flat.body, writers, filled)
+    found: dict[str, FlatNest] = {}
+    for name, nests in writers.items():
+        nest = nests[0].nest
+        if len(nests) == 1 and name not in filled and nest.combine == "=" and _is_plain(nest, flat):
+            found[name] = nests[0]
+    return found
+
+
+def _collect(body: Sequence[FlatStatement], writers: dict[str, list[FlatNest]], filled: set[str]) -> None:
+    for statement in body:
+        match statement:
+            case FlatNest(nest):
+                writers.setdefault(nest.target, []).append(statement)
+            case Start(tensor, Const()):
+                filled.add(tensor)
+            case Recur(body=inner):
+                _collect(inner, writers, filled)
+            case _:
+                pass
+
+
+def _is_plain(nest: Nest, flat: Flat) -> bool:
+    value = nest.value
+    if not isinstance(value, Read) or value.fill is not None or any(has_fetch(index) for index in (*value.index,
+                                                                                                *nest.at)):
+        return False
+    return flat.tensors[value.tensor].dtype == flat.tensors[nest.target].dtype
+
+
+def _resolve(tensor: str, region: Region, copies: dict[str, FlatNest], flat: Flat) -> tuple[str, Region]:
+    """The buffer that a chain of views lies in, and the elements of it that are meant."""
+    while tensor in copies:
+        nest, free = copies[tensor].nest, copies[tensor].free
+        value = nest.value
+        assert isinstance(value, Read)
+        space = space_of(nest.loops, nest.where)
+        moved = Region(flat.tensors[value.tensor].shape)
+        for part in region.parts:
+            moved = add_part(moved, image(space.with_constraints(restrict(nest.at, part)), value.index, moved.shape))
+        if not moved.exact or (elements(moved) != elements(region) and not free):
+            break
+        tensor, region = value.tensor, moved
+    return tensor, region
+
+
