@@ -30,6 +30,10 @@ class ReferenceFailed(Exception):
     """The reference program crashed, hung, exited or ran out of a limit; one clear line."""
 
 
+class NotPromotable(ReferenceFailed):
+    """The program cannot run with every float as float64 (bit views, operators without such a kernel)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the child process. `request_s` is wall time per request, `cpu_s` processor time over its life."""
@@ -53,9 +57,9 @@ class Leaf:
     Bindings. A tensor has a `shape` (rank 0: `()`) and its storage type as `dtype`, which is the ORIGINAL one in
     promoted runs too; a plain number or string has shape None and dtype "bool", "i64", "f64" or "str".
     `value`: None in a description for tensors; an array of float64 / intN / bool; or the plain value.
-    `change`: max|perturbed - value| / max|value| over elements finite in both, when inputs and float state are perturbed
-    by 2**-52 relative (promoted runs; 0.0 for exact leaves); `flipped` counts elements whose discrete value, finiteness
-    or sign of infinity changed under that perturbation."""
+    `change`: max|perturbed - value| / max|value| over elements finite in both, when inputs and float state are
+    perturbed by 2**-52 relative (promoted runs; 0.0 for exact leaves, inf when the perturbed run fails); `flipped`
+    counts elements whose discrete value, finiteness or sign of infinity changed under that perturbation."""
 
     kind: LeafKind
     path: str
@@ -181,6 +185,7 @@ __all__ = [
     "LeafKind",
     "Limits",
     "Mode",
+    "NotPromotable",
     "Precision",
     "Reference",
     "ReferenceFailed",

@@ -165,7 +165,7 @@ def _moved(value: Any) -> Any:  # noqa: ANN401
 
 
 def forward(file: File, mode: Mode, program: Shaped, seconds: float = _FORWARD_S) -> Forward:
-    """Run on the meta device. Draws are seen at the Python level, or, where that may miss some, operator by operator."""
+    """Run on the meta device. Draws are seen at the Python level or, where that may miss some, operator by operator."""
     log, seen = DrawLog(), Watched()
     try:
         with alarm(seconds):
@@ -188,9 +188,9 @@ def _type(item: Any) -> TensorType:  # noqa: ANN401
 
 
 def _called(file: File, program: Shaped, modes: tuple[Any, ...]) -> Any:  # noqa: ANN401
-    with Guard("running forward() on the meta device", file.folder), torch.no_grad(), Placed("meta"):
-        with modes[0], modes[1]:
-            return program.built.call(*program.arguments.args, **program.arguments.kwargs)
+    guard = Guard("running forward() on the meta device", file.folder)
+    with guard, torch.no_grad(), Placed("meta"), modes[0], modes[1]:
+        return program.built.call(*program.arguments.args, **program.arguments.kwargs)
 
 
 def described(file: File, mode: Mode) -> Described:
@@ -206,5 +206,6 @@ def described(file: File, mode: Mode) -> Described:
     for index, literal in enumerate(ran.literals):
         state[f"made.{index}"] = literal
     bindings = Bindings(inputs, state, ran.draws, captured.attrs)
-    text = f"forward{program.built.signature}" if program.built.model is not None else f"{file.entry}{program.built.signature}"
+    name = file.entry if program.built.model is None else "forward"
+    text = f"{name}{program.built.signature}"
     return Described(bindings, program.domains, ran.leaves, text, tuple(dict.fromkeys(warnings)))

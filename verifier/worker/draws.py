@@ -94,7 +94,7 @@ def _replayed_dropout(log: DrawLog, args: tuple[Any, ...], promote: bool) -> tup
 def python_draws(log: DrawLog, namespace: dict[str, Any]) -> Iterator[None]:
     """Within it, `random` and `numpy.random` functions record their results in `log`, or replay them."""
     targets: list[tuple[ModuleType, str]] = [(random, name) for name in _PYTHON]
-    targets += [(np.random, name) for name in _NUMPY] if "numpy" in sys.modules else []
+    targets += [(np.random, name) for name in _NUMPY] if "numpy.random" in sys.modules else []
     wrapped = {id(getattr(module, name)): _wrapped(getattr(module, name), log) for module, name in targets}
     undo: list[tuple[dict[str, Any], str, Any]] = []
     for module, name in targets:

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ...ir.bindings import Constant
+from . import light
 from .faults import Guard, Refused
 from .source import INIT_NAME, Spot, find_spots, imported_names, rewritten
 
@@ -71,6 +72,10 @@ def open_file(path: Path, entry: str | None, inputs: tuple[tuple[str, str, tuple
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     _import_libraries(tree, path)
+    if "_dynamo" not in text and "sympy" not in text:
+        light.install()
+    if "numpy" in sys.modules and ".random" in text:
+        importlib.import_module("numpy.random")
     name, kind = _find_entry(tree, entry, path)
     return File(path, text, name, kind, find_spots(tree, name), inputs)
 
@@ -160,7 +165,8 @@ def _imported_as(tree: ast.Module) -> set[str]:
 def seed_everything(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
-    np.random.seed(seed % (1 << 32))
+    if "numpy.random" in sys.modules:
+        np.random.seed(seed % (1 << 32))
 
 
 def execute(file: File, changes: Mapping[str, int]) -> dict[str, Any]:

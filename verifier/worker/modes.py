@@ -24,6 +24,7 @@ _MAY_DRAW_INSIDE = frozenset({
 })  # fmt: skip
 _LITERALS = frozenset({"tensor", "as_tensor", "asarray"})
 _MOST_LITERALS = 1024
+_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 
 
 class Placed(TorchFunctionMode):  # type: ignore[misc]
@@ -42,6 +43,10 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         if name == "to":
             args, kwargs = self._without_device(args, kwargs)
             return func(*args, **kwargs)
+        if name in _RECURRENT and self._device == "meta" and len(args) == 9:
+            shaped = _recurrent_shapes(name, args)
+            if shaped is not None:
+                return shaped
         if func in self._constructors:
             kwargs = {key: value for key, value in kwargs.items() if key not in ("pin_memory", "generator")}
             kwargs["device"] = self._device
@@ -58,6 +63,17 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         if "device" in kwargs:
             kwargs = {**kwargs, "device": self._device}
         return args, kwargs
+
+
+def _recurrent_shapes(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    """Empty results of torch.lstm and its kin: their meta kernels would walk through every time step. None for the
+    packed form, which has a tensor of batch sizes where the others have their start or weights."""
+    data, start, weights = args[:3]
+    if isinstance(start, torch.Tensor) == (name == "lstm") or not isinstance(weights, list | tuple):
+        return None
+    finals = tuple(torch.empty_like(item) for item in start) if name == "lstm" else (torch.empty_like(start),)
+    out = data.new_empty((*data.shape[:-1], finals[0].shape[-1] * (2 if args[7] else 1)))
+    return (out, *finals)
 
 
 def _literal_on(device: str, func: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
@@ -170,6 +186,11 @@ class Run(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self._log = log
         self._promote = promote
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False keeps torch from importing its compiler (2 s) at the first operator."""
+        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         kwargs = kwargs or {}

@@ -1,0 +1,66 @@
+"""What the worker keeps between requests: the opened file and the programs built from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from ..types import Assignment, Distribution, Limits, Mode, Precision
+from .describe import Described, described
+from .load import File, open_file
+from .source import local_sources, sources_sha256
+from .tensors import dtype_name
+from .trial import Finished, Prepared, prepare, trial
+
+_KEPT = 3
+
+
+class Session:
+    """Requests on one user file. The file is read when the first request needs it."""
+
+    def __init__(
+        self, path: Path, entry: str | None, inputs: Sequence[Sequence[object]], mode: Mode, limits: Limits
+    ) -> None:
+        self._path = path
+        self._entry = entry
+        self._inputs = tuple((str(name), str(dtype), tuple(shape)) for name, dtype, shape in inputs)  # type: ignore[arg-type]
+        self._mode: Mode = mode
+        self._limits = limits
+        self._file: File | None = None
+        self._prepared: dict[str, Prepared] = {}
+        self.framework_version = str(torch.__version__)
+        self.default_dtype = dtype_name(torch.get_default_dtype())
+
+    @property
+    def file(self) -> File:
+        if self._file is None:
+            self._file = open_file(self._path, self._entry, self._inputs)
+        return self._file
+
+    @property
+    def sources(self) -> dict[str, str]:
+        return local_sources(self._path, self.file.text)
+
+    @property
+    def source_sha256(self) -> str:
+        return sources_sha256(self.sources)
+
+    def describe(self) -> tuple[Described, File]:
+        return described(self.file, self._mode), self.file
+
+    def assignments(self) -> tuple[Assignment, ...]:
+        from .sizes import find_assignments
+
+        return find_assignments(self.file, self._mode, self._limits)
+
+    def trial(
+        self, changes: Mapping[str, int], seed: int, distribution: Distribution, precision: Precision
+    ) -> Finished:
+        key = repr(sorted(changes.items()))
+        if key not in self._prepared:
+            while len(self._prepared) >= _KEPT:
+                del self._prepared[next(iter(self._prepared))]
+            self._prepared[key] = prepare(self.file, self._mode, changes)
+        return trial(self._prepared[key], seed, distribution, precision)
