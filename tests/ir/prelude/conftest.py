@@ -32,7 +32,7 @@ def _program(call: str, inputs: dict[str, Any], results: int) -> str:
 def captured(prefix: str, module: Any) -> tuple[dict[str, Any], dict[str, Constant]]:
     """State and plain attributes of a module and its submodules, as they are captured from a program."""
     state = {f"{prefix}.{key}": value for key, value in module.state_dict().items()}
-    attrs: dict[str, Constant] = {}
+    attrs: dict[str, Constant] = {"self.training": module.training}
     for name, part in module.named_modules():
         path = f"self.{prefix}" + (f".{name}" if name else "")
         for key, value in vars(part).items():

@@ -37,6 +37,16 @@ def test_batch_norm_module(check: Any, kind: Any, options: dict[str, Any]) -> No
         check(f'{kind.__name__}(x; name="m")', {"x": x}, module(x), module)
 
 
+@pytest.mark.parametrize("kind", [nn.BatchNorm2d, nn.InstanceNorm2d])
+def test_norm_module_in_train_mode(check: Any, kind: Any) -> None:
+    module = nn.Sequential(shaken(kind(6, affine=True, track_running_stats=True))).train()
+    x = torch.randn(SHAPES[2])
+    before = {key: value.clone() for key, value in module.state_dict().items()}
+    want = module(x)
+    module.load_state_dict(before)
+    check(f'{kind.__name__}(x; name="m.0")', {"x": x}, want, module)
+
+
 @pytest.mark.parametrize("options", [{}, {"bias": False}, {"elementwise_affine": False, "eps": 0.3}])
 @pytest.mark.parametrize("sizes", [(5,), (4, 5), (3, 4, 5)])
 def test_layer_norm_module(check: Any, sizes: tuple[int, ...], options: dict[str, Any]) -> None:
