@@ -17,16 +17,21 @@ SPREAD = 1e-6
 Key = tuple[LeafKind, str]
 
 
+def judged(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The trials in float64; those in the program's own types only for a program that cannot run in float64."""
+    promoted = [run for run in outcomes if run.step.precision == "promoted"]
+    return promoted or list(outcomes)
+
+
 def leaf_keys(outcomes: Sequence[Outcome]) -> tuple[Key, ...]:
     return tuple(dict.fromkeys((result.leaf.kind, result.leaf.path) for run in outcomes for result in run.results))
 
 
 def of_leaf(outcomes: Sequence[Outcome], key: Key) -> list[tuple[Outcome, LeafResult]]:
-    """The promoted comparisons of one leaf."""
+    """The comparisons that decide about one leaf."""
     return [
         (run, result)
-        for run in outcomes
-        if run.step.precision == "promoted"
+        for run in judged(outcomes)
         for result in run.results
         if (result.leaf.kind, result.leaf.path) == key
     ]
@@ -120,7 +125,10 @@ def flags_of(outcomes: Sequence[Outcome], spent: bool) -> tuple[Flag, ...]:
         flags.append("stochastic")
     if any(is_input_independent(of_leaf(outcomes, key)) for key in leaf_keys(outcomes)):
         flags.append("input-independent")
-    if any(run.step.precision == "native" and not run.passed for run in outcomes):
+    decisive = judged(outcomes)
+    if decisive and decisive[0].step.precision == "native":
+        flags.append("native-only")
+    elif any(run.step.precision == "native" and not run.passed for run in outcomes):
         flags.append("native-differs")
     if spent:
         flags.append("budget-spent")

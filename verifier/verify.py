@@ -20,7 +20,7 @@ from .certificate import Certificate, Failure, LeafRecord, SizeRecord, TrialReco
 from .compare import LeafResult, pair, show_path, show_type
 from .dataflow import unused_keys
 from .run import Outcome, Step, attempt, run
-from .types import Assignment, Description, Leaf, Reference, ReferenceFailed
+from .types import Assignment, Description, Leaf, NotPromotable, Reference, ReferenceFailed
 
 TOOL = "solar-agent"
 MAX_FAILURES = 6
@@ -36,7 +36,7 @@ class Trials:
 
     @property
     def failed(self) -> bool:
-        return any(not outcome.passed for outcome in self.outcomes if outcome.step.precision == "promoted")
+        return any(not outcome.passed for outcome in judge.judged(self.outcomes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,24 @@ class Session:
             if self.deadline_s is not None and time.monotonic() > self.deadline_s:
                 return replace(done, spent=True)
             try:
-                outcome = attempt(self.reference, self.text, self.assignments[step.size], step)
+                outcome = self._attempt(step, done)
             except ReferenceFailed as error:
                 reason = f"{step.distribution} values at {self.assignments[step.size].label}: {error}"
                 done = replace(done, skipped=(*done.skipped, reason))
             else:
                 done = replace(done, outcomes=(*done.outcomes, outcome))
         return done
+
+    def _attempt(self, step: Step, done: Trials) -> Outcome:
+        """A program that cannot run in float64 is run in its own types."""
+        assignment = self.assignments[step.size]
+        own = replace(step, precision="native")
+        if any(outcome.step.precision == "native" for outcome in done.outcomes):
+            return attempt(self.reference, self.text, assignment, own)
+        try:
+            return attempt(self.reference, self.text, assignment, step)
+        except NotPromotable:
+            return attempt(self.reference, self.text, assignment, own)
 
 
 def verify(
@@ -194,7 +205,7 @@ def _certificate(
     failures = (*failures, *_failures(done))
     untested = untested_decisions(full, done.outcomes)
     flags = judge.flags_of(done.outcomes, done.spent)
-    complete = not untested and not done.spent and not done.skipped and "native-differs" not in flags
+    complete = not untested and not done.skipped and not {"budget-spent", "native-differs", "native-only"} & set(flags)
     dead, unused = ((), ()) if full is None else unused_keys(full, description.bindings)
     return Certificate(
         verdict=judge.verdict_of(leaves, bool(failures), complete, description.leaves is None),
@@ -234,7 +245,7 @@ def _trial_record(outcome: Outcome) -> TrialRecord:
 
 def _leaf_records(description: Description, outcomes: Sequence[Outcome]) -> tuple[LeafRecord, ...]:
     full = {(leaf.kind, leaf.path): leaf for leaf in description.leaves or ()}
-    keys = judge.leaf_keys([outcome for outcome in outcomes if outcome.step.precision == "promoted"])
+    keys = judge.leaf_keys(judge.judged(outcomes))
     return tuple(judge.judge_leaf(outcomes, key, full.get(key)) for key in keys)
 
 
@@ -242,7 +253,7 @@ def _warnings(description: Description, done: Trials, unused: Sequence[str]) -> 
     found = [*description.warnings, *(f"the original could not be run with {reason}" for reason in done.skipped)]
     for outcome in done.outcomes:
         found += outcome.trial.warnings
-        if outcome.step.precision == "native":
+        if outcome.step.precision != judge.judged(done.outcomes)[0].step.precision:
             found += _native_warnings(outcome)
     kept = {key for outcome in done.outcomes for key in outcome.trial.kept_state}
     if assumed := [key for key in unused if key in kept]:
@@ -282,9 +293,9 @@ def recheck(reference: Reference, text: str, certificate: Certificate) -> Certif
 def _recheck_step(certificate: Certificate) -> Step | None:
     """The informative trial at the smallest sizes."""
     assignments = [size.assignment() for size in certificate.sizes]
-    runs = [trial for trial in certificate.trials if trial.precision == "promoted"]
+    runs = [trial for trial in certificate.trials if trial.precision == "promoted"] or list(certificate.trials)
     runs.sort(key=lambda trial: (not trial.informative, plan.elements(assignments[trial.size]), trial.seed))
-    return Step(runs[0].size, runs[0].seed, runs[0].distribution) if runs else None
+    return Step(runs[0].size, runs[0].seed, runs[0].distribution, runs[0].precision) if runs else None
 
 
 def _revoked(certificate: Certificate, reason: str) -> Certificate:

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from solar_agent.verifier.hints import Clues, find
 
 RNG = np.random.default_rng(5)
