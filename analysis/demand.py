@@ -135,7 +135,7 @@ def _backward_nest(flat: FlatNest, state: Demand) -> None:
         for read in (*indices.reads(cell.expr), *(r for index in nest.at for r in indices.index_reads(index))):
             _add_read(cell.space, read, state)
     if state.knowledge.claims:
-        _claimed_reads(nest, spaces, state)
+        _claimed_reads(nest, state)
 
 
 def _add_read(space: Space, read: Read, state: Demand) -> None:
@@ -177,13 +177,13 @@ def _minus(part: Part, written: Part, shape: tuple[int, ...]) -> list[Part]:
     return [piece for piece in pieces if count(box_of(shape, piece))]
 
 
-def _claimed_reads(nest: Nest, spaces: Iterable[Space], state: Demand) -> None:
+def _claimed_reads(nest: Nest, state: Demand) -> None:
+    """A buffer that a fact speaks of is charged as the text reads it, whatever the fact makes superfluous."""
+    space = space_of(nest.loops, nest.where)
     for read in indices.reads(nest.value):
         if read.tensor in state.knowledge.claims:
             region = state.claimed.get(read.tensor, Region(state.flat.tensors[read.tensor].shape))
-            for space in spaces:
-                region = add_part(region, image(space, read.index, region.shape))
-            state.claimed[read.tensor] = region
+            state.claimed[read.tensor] = add_part(region, image(space, read.index, region.shape))
 
 
 def _backward_scan(scan: Recur, state: Demand) -> None:
