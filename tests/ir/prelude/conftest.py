@@ -13,8 +13,9 @@ torch = pytest.importorskip("torch")
 from solar_agent.ir.bindings import Bindings, Constant, TensorType  # noqa: E402
 from solar_agent.ir.execute import Values, execute  # noqa: E402
 from solar_agent.ir.load import load  # noqa: E402
+from solar_agent.ir.program import Program  # noqa: E402
 
-_DTYPES = {torch.float64: "f64", torch.int64: "i64", torch.bool: "bool"}
+_DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.bool: "bool"}
 
 
 def _shape(tensor: Any) -> str:
@@ -48,17 +49,22 @@ def _type(tensor: Any) -> TensorType:
     return TensorType(tuple(tensor.shape), _DTYPES[tensor.dtype])
 
 
-def run(call: str, inputs: dict[str, Any], results: int = 1, module: Any = None) -> tuple[np.ndarray, ...]:
+def program_of(call: str, inputs: dict[str, Any], results: int = 1, module: Any = None) -> Program:
     state, attrs = captured("m", module) if module is not None else ({}, {})
     bindings = Bindings(
         inputs={k: _type(v) for k, v in inputs.items()}, state={k: _type(v) for k, v in state.items()}, attrs=attrs
     )
+    return load(_program(call, inputs, results), bindings)
+
+
+def run(call: str, inputs: dict[str, Any], results: int = 1, module: Any = None) -> tuple[np.ndarray, ...]:
+    state = captured("m", module)[0] if module is not None else {}
     values = Values(
         inputs={k: v.detach().numpy() for k, v in inputs.items()}, state={k: v.numpy() for k, v in state.items()},
         draws=(),
     )  # fmt: skip
-    program = load(_program(call, inputs, results), bindings)
-    return tuple(np.asarray(leaf) for leaf in execute(program, values).outputs)
+    found = execute(program_of(call, inputs, results, module), values)
+    return tuple(np.asarray(leaf) for leaf in found.outputs)
 
 
 def _leaves(result: Any) -> list[Any]:
@@ -83,6 +89,12 @@ def check() -> Callable[..., None]:
     """check(call, inputs, expected, module=None): `call` reads its tensors by their names in `inputs`."""
     torch.manual_seed(7)
     return agree
+
+
+@pytest.fixture
+def elaborated() -> Callable[..., Program]:
+    """elaborated(call, inputs, results=1, module=None): the elaborated program that `check` would run."""
+    return program_of
 
 
 @pytest.fixture(autouse=True)
