@@ -156,7 +156,7 @@ def lift(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, out: 
     with console.Status(output.quiet) as progress:
         found = stages.checked(file, ir, program, trial, progress)
         if found.verdict in stages.TRUSTED:
-            found = stages.written(out, file, stages.analysed(found, (), None))
+            found = stages.written(out, file, found)
         else:
             found = found.failing(
                 f"nothing was written to {out}, as the text is {found.verdict}; mend it and run lift again"
@@ -215,7 +215,7 @@ def _show(found: Findings, output: Output) -> None:
         console.error(found.message)
 
 
-# cli.add_command(tools.arch)
+cli.add_command(tools.arch)
 cli.add_command(tools.cache)
 cli.add_command(tools.doctor)
 

@@ -76,10 +76,9 @@ def _translator(info: TranslatorInfo | None) -> Json:
 def _text(found: Findings) -> Json:
     if found.text is None:
         return None
-    program = found.analysis.program if found.analysis else None
     return {
         "path": str(found.text_path) if found.text_path else None,
-        "nests": nest_count(program.body) if program else None,
+        "nests": nest_count(found.program.body) if found.program else None,
         "lines": line_count(found.text),
     }
 

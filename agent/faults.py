@@ -26,12 +26,14 @@ def explained(fault: Exception) -> tuple[int, str]:
 
 def _of_the_rooms(fault: Exception) -> tuple[int, str]:
     from ..analysis.arch import ArchError
+    from ..analysis.bounds import UnsupportedTypeError
+    from ..analysis.precision import PrecisionError
     from ..ir.errors import IRError
     from ..verifier.types import BadInput, ReferenceFailed
     from .retry import ProviderError
 
     match fault:
-        case BadInput() | ReferenceFailed() | ArchError():
+        case BadInput() | ReferenceFailed() | ArchError() | PrecisionError() | UnsupportedTypeError():
             return Exit.USAGE, str(fault)
         case IRError():
             more = len(fault.problems) - 1

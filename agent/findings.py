@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A program at full size, its counts, and its bounds by device name. A lifted graph has no `program`."""
+    """Counts at full size, and bounds by device name."""
 
-    program: Program | None
     counts: Counts
     bounds: Mapping[str, Bounds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """`file` is what the user named. `message` is one line, the cause and the next step, when something is missing."""
+    """`file` is what the user named; `program` its text at full size. `message` is one line, the cause and the next
+    step, when something is missing."""
 
     file: Path
     exit_code: int = Exit.VERIFIED
@@ -40,6 +40,7 @@ class Findings:
     from_cache: bool = False
     text: str | None = None
     text_path: Path | None = None
+    program: Program | None = None
     certificate: Certificate | None = None
     analysis: Analysis | None = None
     written: tuple[Path, ...] = ()

@@ -153,7 +153,9 @@ def device_options(command: Command) -> Command:
             help="Devices: names of `arch ls`, or YAML files.",
         ),
         click.option(
-            "--precision", metavar="TYPE", help="Compute and store floats in this type: f32, tf32, bf16, f16 …"
+            "--precision",
+            metavar="TYPE",
+            help="Type of all floats: bf16, COMPUTE:STORAGE, or ieee (float32 without TF32).",
         ),
     ]
     return _packed(DeviceChoice, "device", options)(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .findings import Analysis, Findings, line_count, nest_count
@@ -12,9 +13,9 @@ from .units import amount, seconds
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    from ..analysis.bounds import Bounds
-    from ..verifier.certificate import Certificate
+    from ..verifier.certificate import Certificate, LeafRecord
 
 COLOURS = {
     "verified": "bold green",
@@ -28,21 +29,29 @@ COSTLIEST = 5
 
 
 def report(found: Findings) -> None:
+    """Prints it. On a terminal as wide as that is and in colour, else plain."""
+    import click
     from rich.console import Console
 
     live = sys.stdout.isatty()
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False, width=None if live else PLAIN_WIDTH)
+    console = Console(highlight=False, markup=False, emoji=False, width=None if live else PLAIN_WIDTH)
+    with console.capture() as captured:
+        _parts(console, found)
+    click.echo("\n".join(line.rstrip() for line in captured.get().rstrip().split("\n")))
+
+
+def _parts(console: Console, found: Findings) -> None:
     _headline(console, found)
     if found.certificate is not None:
         _checks(console, found.certificate)
     if found.analysis is not None:
         _work(console, found.analysis)
         _devices(console, found.analysis)
-        _statements(console, found)
+        _statements(console, found.analysis)
         _assumptions(console, found.analysis)
     _notes(console, "warnings", found.warnings)
     for path in found.written:
-        console.print(f"wrote {path}")
+        console.print(f"wrote {path}", soft_wrap=True)
 
 
 def _headline(console: Console, found: Findings) -> None:
@@ -66,8 +75,9 @@ def _headline(console: Console, found: Findings) -> None:
 
 def _text(found: Findings) -> str:
     parts = [f"{line_count(found.text or '')} lines"]
-    if found.analysis is not None and found.analysis.program is not None:
-        parts.append(f"{nest_count(found.analysis.program.body)} nests")
+    if found.program is not None:
+        nests = nest_count(found.program.body)
+        parts.append(f"{nests} nest{'' if nests == 1 else 's'}")
     if found.text_path is not None:
         parts.append(str(found.text_path))
     return ", ".join(parts)
@@ -110,3 +120,102 @@ def _checks(console: Console, certificate: Certificate) -> None:
     for failure in certificate.failures:
         where = f"line {failure.statement}: " if failure.statement else ""
         console.print(f"  {failure.kind}: {where}{failure.message}", style="red")
+
+
+def _leaf(leaf: LeafRecord) -> str:
+    kind = "" if leaf.kind == "result" else f"{leaf.kind} "
+    name = f"{leaf.path} " if leaf.path else ""
+    shape = "" if leaf.shape is None else f"[{', '.join(map(str, leaf.shape))}]"
+    error = f"error {leaf.error:.0e} (allowed {leaf.tolerance:.0e})" if leaf.tolerance else "equal"
+    return (
+        f"{kind}{name}{leaf.dtype}{shape}: {leaf.status}, {error}, {leaf.compared:.0%} of elements compared, "
+        f"{leaf.informative_trials} trials"
+    )
+
+
+def _work(console: Console, analysis: Analysis) -> None:
+    counts = analysis.counts
+    nominal = f" ({amount(counts.macs_nominal)} with padding taps)" if counts.macs_nominal != counts.macs else ""
+    rows = [
+        (
+            "work",
+            f"{amount(counts.macs)} multiply-adds{nominal}, {amount(counts.vector_ops)} vector and "
+            f"{amount(counts.special_ops)} special operations",
+        ),
+        (
+            "traffic",
+            f"{amount(counts.fused_bytes, 'B')} at least: inputs {amount(counts.input_bytes, 'B')}, weights "
+            f"{amount(counts.weight_bytes, 'B')}, outputs {amount(counts.output_bytes, 'B')}; "
+            f"{amount(counts.unfused_bytes, 'B')} statement by statement",
+        ),
+    ]
+    _rows(console, rows)
+
+
+def _devices(console: Console, analysis: Analysis) -> None:
+    if not analysis.bounds:
+        return
+    table = _table("device", "precision", ">fused", "bound by", ">unfused")
+    for name, bound in analysis.bounds.items():
+        table.add_row(name, bound.precision, seconds(bound.fused_s), bound.binding, seconds(bound.unfused_s))
+    console.print(table)
+
+
+def _statements(console: Console, analysis: Analysis) -> None:
+    """The lines of the text that cost most, each run on its own, on the first device."""
+    device, bound = next(iter(analysis.bounds.items()), (None, None))
+    if bound is None or not bound.per_statement:
+        return
+    costliest = sorted(bound.per_statement, key=lambda row: row.unfused_s, reverse=True)[:COSTLIEST]
+    console.print(_title(f"costliest of {len(bound.per_statement)} statements on {device}, each on its own"))
+    table = _table(">share", ">time", "bound by", "where", "statement")
+    for row in costliest:
+        share = row.unfused_s / bound.unfused_s if bound.unfused_s else 0.0
+        binding = "compute" if row.compute_s > row.memory_s else "DRAM"
+        where = f"{row.unit}:{row.line}" if row.unit else f"line {row.line}"
+        table.add_row(f"{share:.0%}", seconds(row.unfused_s), binding, where, " ".join(row.text.split()))
+    console.print(table)
+
+
+def _assumptions(console: Console, analysis: Analysis) -> None:
+    """Each line once, with the devices it holds for when it does not hold for all of them."""
+    held: dict[str, list[str]] = {}
+    for name, bound in analysis.bounds.items():
+        for line in (*bound.assumptions, *bound.notes):
+            held.setdefault(line, []).append(name)
+    every = len(analysis.bounds)
+    lines = [line if len(names) == every else f"{', '.join(names)}: {line}" for line, names in held.items()]
+    _notes(console, "assumptions", (*analysis.counts.notes, *lines))
+
+
+def _notes(console: Console, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        console.print(_title(title))
+        _rows(console, [("", line) for line in dict.fromkeys(lines)], min_width=0)
+
+
+def _title(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(text, "bold")
+
+
+def _rows(console: Console, rows: Sequence[tuple[str, str]], min_width: int = 12) -> None:
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", min_width=min_width)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(f"  {name}", value)
+    console.print(grid)
+
+
+def _table(*heads: str) -> Table:
+    """`>` before a head: its column is aligned to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2), header_style="dim", pad_edge=True)
+    for head in heads:
+        table.add_column(head.lstrip(">"), justify="right" if head.startswith(">") else "left", no_wrap=True)
+    return table

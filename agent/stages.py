@@ -98,16 +98,15 @@ def read_text(path: Path, what: str) -> str:
 
 
 def devices(choice: DeviceChoice) -> tuple[Arch, ...]:
-    """The named devices. Raises UsageFault for an unknown name, a malformed file or an unknown precision."""
-    from ..analysis.arch import ArchError, load_arch
+    """The named devices. Raises ArchError for an unknown name or a malformed file, PrecisionError, UsageFault."""
+    from ..analysis.arch import load_arch
+    from ..analysis.precision import parse_precision
 
     names = [name.strip() for name in choice.arch.split(",") if name.strip()]
     if not names:
         raise UsageFault("--arch names no device; `solar-agent arch ls` lists them")
-    try:
-        return tuple(load_arch(name) for name in dict.fromkeys(names))
-    except ArchError as error:
-        raise UsageFault(str(error)) from None
+    parse_precision(choice.precision)
+    return tuple(load_arch(name) for name in dict.fromkeys(names))
 
 
 def translated(file: Path, options: Options, archs: Sequence[Arch], precision: str | None) -> Findings:
@@ -143,7 +142,7 @@ def checked(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, pr
         description = reference.describe()
         progress(Progress("verify", f"comparing {description.entry} with {ir.name}"))
         certificate = verify(reference, text, trials=trial.trials, seed=trial.seed)
-    return Findings(
+    found = Findings(
         file=file,
         exit_code=certificate.exit_code,
         verdict=certificate.verdict,
@@ -153,6 +152,7 @@ def checked(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, pr
         certificate=certificate,
         warnings=(*description.warnings, *certificate.warnings),
     )
+    return elaborated(found) if found.verdict in TRUSTED else found
 
 
 def cached(file: Path, program: ProgramChoice) -> Findings:
@@ -188,29 +188,37 @@ def _reference(file: Path, program: ProgramChoice) -> AbstractContextManager[Ref
     return open_reference(file, entry=program.entry, inputs=program.inputs, mode=program.mode, limits=limits)
 
 
-def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:
-    """With counts, and bounds for each device, at full size. Raises IRError, ArchError."""
-    from ..analysis.bounds import bounds
-    from ..analysis.count import count
+def elaborated(found: Findings) -> Findings:
+    """With the program at full size. Raises IRError."""
     from ..ir.load import load
 
     if found.text is None or found.description is None:
         return found
-    program = load(found.text, found.description.bindings)
-    by_device = {arch.name: bounds(program, arch, precision) for arch in archs}
-    return replace(found, analysis=Analysis(program, count(program), by_device))
+    return replace(found, program=load(found.text, found.description.bindings))
+
+
+def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:
+    """With counts, and bounds for each device, at full size. Raises IRError, ArchError."""
+    from ..analysis.bounds import bounds
+    from ..analysis.count import count
+
+    found = elaborated(found)
+    if found.program is None:
+        return found
+    by_device = {arch.name: bounds(found.program, arch, precision) for arch in archs}
+    return replace(found, analysis=Analysis(count(found.program), by_device))
 
 
 def written(folder: Path, file: Path, found: Findings) -> Findings:
     """Puts text, certificate and einsum graph into `folder`. Raises UsageFault."""
     from ..analysis.graph import lift
 
-    if found.analysis is None or found.analysis.program is None or found.text is None or found.certificate is None:
+    if found.program is None or found.text is None or found.certificate is None:
         return found
     files = {
         f"{file.stem}.alir": found.text,
         f"{file.stem}.certificate.json": found.certificate.to_json(),
-        "einsum_graph.yaml": lift(found.analysis.program).to_yaml(),
+        "einsum_graph.yaml": lift(found.program).to_yaml(),
     }
     paths = write_files(folder, files)
     return replace(found, text_path=paths[0], written=(*found.written, *paths))

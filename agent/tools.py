@@ -13,12 +13,104 @@ from .exitcodes import Exit
 from .faults import UsageFault
 from .findings import line_count
 from .options import Output, output_options
+from .units import amount
 
 if TYPE_CHECKING:
+    from ..analysis.arch import Arch, Rate
     from .cache import Cache, Entry
     from .document import Json
 
 STATE_COLOURS = {"ok": "green", "note": "yellow", "fault": "red"}
+
+
+@click.group()
+def arch() -> None:
+    """Devices that bounds are given for."""
+
+
+@arch.command("ls")
+@output_options
+def arch_ls(output: Output) -> int:
+    """List the devices that come with the program."""
+    from ..analysis.arch import list_archs, load_arch, matrix_rate, vector_rate
+
+    found = [load_arch(name) for name in list_archs()]
+    if output.json:
+        console.emit({"devices": [_device(one) for one in found]})
+        return Exit.VERIFIED
+    for one in found:
+        _, vector = vector_rate(one, "f32")
+        name, matrix = matrix_rate(one, "bf16") or ("no", 0.0)
+        rates = f"{amount(vector, 'FLOP/s'):>12} f32 vector  {amount(matrix, 'FLOP/s'):>12} {name} matrix"
+        click.echo(f"{one.name:14} {amount(one.dram_bytes_per_s.per_s, 'B/s'):>10} DRAM  {rates}")
+    return Exit.VERIFIED
+
+
+@arch.command("show")
+@click.argument("name")
+@output_options
+def arch_show(name: str, output: Output) -> int:
+    """Print the figures of a device (a name, or a YAML file) with their sources."""
+    from ..analysis.arch import load_arch
+
+    found = load_arch(name)
+    if output.json:
+        console.emit(_device(found))
+        return Exit.VERIFIED
+    click.echo(found.name)
+    for label, rate, unit in _rates(found):
+        click.echo(f"  {label:16} {amount(rate.per_s, unit):>14}  {rate.source}")
+    for label, size_bytes in _sizes(found):
+        click.echo(f"  {label:16} {amount(size_bytes, 'B'):>14}")
+    return Exit.VERIFIED
+
+
+@arch.command("check")
+@click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
+@output_options
+def arch_check(names: tuple[str, ...], output: Output) -> int:
+    """Check device files; without a name, all that come with the program."""
+    from ..analysis.arch import ArchError, list_archs, load_arch
+
+    faults: dict[str, str | None] = {}
+    for name in names or list_archs():
+        try:
+            load_arch(name)
+            faults[name] = None
+        except ArchError as error:
+            faults[name] = str(error)
+    if output.json:
+        console.emit({"devices": [{"name": name, "fault": fault} for name, fault in faults.items()]})
+    for name, fault in faults.items():
+        if fault is not None:
+            console.error(f"{name}: {fault}" if name not in fault else fault)
+        elif not output.json:
+            click.echo(f"{name}: ok")
+    return Exit.USAGE if any(faults.values()) else Exit.VERIFIED
+
+
+def _rates(device: Arch) -> list[tuple[str, Rate, str]]:
+    return [
+        *((f"matrix {name}", rate, "FLOP/s") for name, rate in device.matrix_flops_per_s.items()),
+        *((f"vector {name}", rate, "FLOP/s") for name, rate in device.vector_flops_per_s.items()),
+        ("special", device.special_ops_per_s, "op/s"),
+        ("DRAM", device.dram_bytes_per_s, "B/s"),
+    ]
+
+
+def _sizes(device: Arch) -> list[tuple[str, float]]:
+    return [
+        ("DRAM", device.dram_bytes),
+        ("L2", device.l2_bytes),
+        ("shared memory", device.shared_bytes),
+        ("registers", device.register_bytes),
+    ]
+
+
+def _device(device: Arch) -> dict[str, Json]:
+    from dataclasses import asdict
+
+    return asdict(device)
 
 
 @click.group()
