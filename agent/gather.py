@@ -17,6 +17,11 @@ SOURCE_TOKENS = 24_000
 STATE_TOKENS = 6_000
 ATTRIBUTE_TOKENS = 4_000
 LONGEST_VALUE_CHARACTERS = 200
+# Attributes of library modules that their weights' shapes, the mode or nothing at all depends on.
+IMPLIED = frozenset(
+    "in_channels out_channels in_features out_features num_features num_embeddings embedding_dim transposed inplace "
+    "affine track_running_stats momentum training sparse scale_grad_by_freq return_indices".split()
+)
 NUMBERS = re.compile(r"\d+")
 
 
@@ -135,8 +140,11 @@ def _attribute_lines(attrs: Mapping[str, Constant], sources: tuple[tuple[str, st
         return 1 if path.rsplit(".", 1)[-1] in words and path.count(".") <= 2 else 2
 
     whole = [path for path in attrs if not _is_item(path, attrs)]
-    ordered = sorted(whole, key=rank)
-    return grouped((path, _value(attrs[path])) for path in ordered)
+    told = [path for path in whole if rank(path) < 2 or path.rpartition(".")[2] not in IMPLIED]
+    lines = grouped((path, _value(attrs[path])) for path in sorted(told, key=rank))
+    if len(told) < len(whole):
+        lines.append("(those that shapes imply, such as in_channels of a convolution, are not listed; they exist)")
+    return lines
 
 
 def _is_item(path: str, attrs: Mapping[str, Constant]) -> bool:
@@ -158,9 +166,13 @@ def _input_lines(description: Description) -> Iterable[str]:
         made = ""
         if domain is not None:
             low, high = domain.low, domain.high
-            spread = f" from {low:.3g} to {high:.3g}" if low is not None and high is not None else ""
+            spread = f" from {_bound(low)} to {_bound(high)}" if low is not None and high is not None else ""
             made = f", made by {domain.factory}{spread}"
         yield f"{name}: {shown(kind)}{made}"
+
+
+def _bound(value: float | int) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.3g}"
 
 
 def _result_line(leaf: Leaf) -> str:
