@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .findings import Analysis, Findings, line_count, nest_count
 from .units import amount, seconds
@@ -168,7 +168,7 @@ def _statements(console: Console, analysis: Analysis) -> None:
         return
     costliest = sorted(bound.per_statement, key=lambda row: row.unfused_s, reverse=True)[:COSTLIEST]
     console.print(_title(f"costliest of {len(bound.per_statement)} statements on {device}, each on its own"))
-    table = _table(">share", ">time", "bound by", "where", "statement")
+    table = _table(">share", ">time", "bound by", "where", "~statement")
     for row in costliest:
         share = row.unfused_s / bound.unfused_s if bound.unfused_s else 0.0
         binding = "compute" if row.compute_s > row.memory_s else "DRAM"
@@ -212,10 +212,12 @@ def _rows(console: Console, rows: Sequence[tuple[str, str]], min_width: int = 12
 
 
 def _table(*heads: str) -> Table:
-    """`>` before a head: its column is aligned to the right."""
+    """`>` before a head: a column aligned to the right; `~`: one that takes the width that is left, and is cut there."""
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2), header_style="dim", pad_edge=True)
+    cut = any(head.startswith("~") for head in heads)
+    table = Table(box=None, padding=(0, 2), header_style="dim", expand=cut)
     for head in heads:
-        table.add_column(head.lstrip(">"), justify="right" if head.startswith(">") else "left", no_wrap=True)
+        justify: Literal["left", "right"] = "right" if head.startswith(">") else "left"
+        table.add_column(head.lstrip(">~"), justify=justify, no_wrap=True, ratio=1 if head.startswith("~") else None)
     return table

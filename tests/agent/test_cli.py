@@ -56,8 +56,6 @@ def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
             ["translate", "x.py", "--trials", "0"],
             "error: Invalid value for '--trials': 0 is not in the range x>=1; see",
         ),
-        (["translate", "x.py", "--arch", "GTX_9000"], "GTX_9000"),
-        (["translate", "x.py", "--arch", ","], "error: --arch names no device; `solar-agent arch ls` lists them"),
         (["translate", "x.py"], "error: there is no file x.py; check the path"),
         (["translate", "."], "error: . is a directory; name the Python file inside it"),
         (["prompt", "x.py"], "error: there is no file x.py; check the path"),
@@ -88,6 +86,9 @@ def test_wrong_usage_is_one_line(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--arch", "GTX_9000"], "error: unknown device 'GTX_9000'; there are A100_80GB, "),
+        (["--arch", ","], "error: --arch names no device; `solar-agent arch ls` lists them"),
+        (["--precision", "f31"], "error: unknown precision 'f31'; there are "),
         (["--translator", "oracle"], "error: --translator 'oracle' is unknown; choose auto, openai, anthropic"),
         (["--max-cost", "1"], "error: --max-cost needs prices to count with; add --prices"),
         (["--prices", "cheap"], "error: --prices 'cheap' is not IN,OUT or IN,OUT,CACHED"),
@@ -122,7 +123,7 @@ def test_with_json_an_error_is_a_document_too(capsys: pytest.CaptureFixture[str]
     assert said.document == {"error": said.err.removeprefix("error: ").rstrip("\n"), "exit_code": 2}
 
 
-def break_down() -> None:
+def break_down(_: object) -> None:
     raise ZeroDivisionError("a fault\nof ours")
 
 
