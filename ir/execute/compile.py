@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ..dtypes import kind
-from ..indices import index_reads
+from ..indices import condition_iterators, index_reads
 from ..program import AllOf, AnyOf, Apply, Cast, Compare, Condition, Const, Expr, IndexValue, Read, Source
 from .access import cached, index_node, read_node
 from .affine import compares
@@ -34,6 +34,7 @@ def make_context(
     ordered = sorted(piece.conditions, key=_reads_data)
     for condition in ordered:
         ctx.conditions += (condition_node(ctx, condition),)
+        ctx.condition_names += (condition_iterators(condition),)
     return ctx
 
 

@@ -28,6 +28,7 @@ class Context:
         self.position = {axis: place for place, axis in enumerate(self.axes)}
         self.read_cache: dict[Read, Node] = {}
         self.conditions: tuple[Node, ...] = ()
+        self.condition_names: tuple[frozenset[str], ...] = ()
         self.before: Mapping[str, Slot] = {}
 
     def slot(self, tensor: str) -> Slot:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..dtypes import integer_range, kind
+from ..dtypes import DTYPES, integer_range, kind
 from ..program import Apply, Cast, Const, Expr
 from .compile import constant_node, converted, expr_node, is_identity_cast
 from .context import Context
@@ -50,59 +50,65 @@ class Group:
         return len(self.nodes) == 1 and bool(self.nums) and self.nums[0].bare
 
 
-def factors_of(expr: Expr, native: bool) -> list[Factor]:
-    """The factors of a product of floats, or of integers in one type."""
+def factors_of(expr: Expr, dtype: str, native: bool, *, through: bool = False) -> list[Factor]:
+    """The factors of a product worked out in `dtype` (or in floats, all of which are alike).
+
+    `through`: also those of products in other integer types, which is only right where these do not wrap."""
     match expr:
-        case Apply("mul", (left, right), _):
-            return factors_of(left, native) + factors_of(right, native)
-        case Apply("div", (left, right), dtype) if kind(dtype) == "float":
-            return [*factors_of(left, native), Factor(right, inverse=True)]
-        case Apply("neg", (arg,), dtype):
-            return [Factor(Const(-1, dtype)), *factors_of(arg, native)]
-        case Cast(arg, dtype) if kind(dtype) == "float" and _is_float(arg) and is_identity_cast("f32", dtype, native):
-            return factors_of(arg, native)
+        case Apply("mul" | "neg", args, found) if _alike(found, dtype) or (through and kind(found) == "int"):
+            inner = [factor for arg in args for factor in factors_of(arg, dtype, native, through=through)]
+            return inner if len(args) == 2 else [Factor(Const(-1, found)), *inner]
+        case Apply("div", (left, right), found) if kind(found) == kind(dtype) == "float":
+            return [*factors_of(left, dtype, native, through=through), Factor(right, inverse=True)]
+        case Cast(arg, found) if kind(dtype) == kind(found) == "float" and _is_free(arg, found, native):
+            return factors_of(arg, dtype, native, through=through)
         case _:
             return [Factor(expr)]
 
 
-def _is_float(expr: Expr) -> bool:
-    return isinstance(expr, Apply | Cast) and kind(expr.dtype) == "float"
+def _alike(found: str, dtype: str) -> bool:
+    return found == dtype or kind(found) == kind(dtype) == "float"
 
 
-def _whole_products(expr: Expr, dtype: str) -> bool:
-    """Whether every product in it is worked out in `dtype` (integers wrap in their own type)."""
-    match expr:
-        case Apply("mul", args, found):
-            return found == dtype and all(_whole_products(arg, dtype) for arg in args)
-        case Apply("neg", args, found):
-            return found == dtype and all(_whole_products(arg, dtype) for arg in args)
-        case _:
-            return True
+def _is_free(arg: Expr, dtype: str, native: bool) -> bool:
+    return isinstance(arg, Apply | Cast) and is_identity_cast(arg.dtype, dtype, native)
 
 
 def product_nodes(ctx: Context, expr: Expr, dtype: str) -> list[tuple[Node, bool]] | None:
     """Factors (and whether they divide) in the arithmetic of `dtype`; None when it is no such product."""
-    if kind(dtype) == "bool" or (kind(dtype) == "int" and not _whole_products(expr, dtype)):
+    if kind(dtype) == "bool" or (kind(dtype) == "int" and DTYPES[dtype].bits < 8):
         return None
-    if kind(dtype) == "int" and integer_range(dtype)[1] < 127:
-        return None
-    found = factors_of(expr, ctx.native)
-    if len(found) < 2:
-        return None
-    nodes = [(expr_node(ctx, factor.expr), factor.inverse) for factor in found]
-    if kind(dtype) == "float" and any(kind(node.dtype) != "float" for node, _ in nodes) and _integer_product(expr):
+    found = factors_of(expr, dtype, ctx.native)
+    wider = factors_of(expr, dtype, ctx.native, through=True)
+    nodes = [(expr_node(ctx, factor.expr), factor.inverse) for factor in wider]
+    if len(wider) > len(found) and not _fits(nodes, expr):
+        nodes = [(expr_node(ctx, factor.expr), factor.inverse) for factor in found]
+    if len(nodes) < 2:
         return None
     return [(converted(node, dtype), inverse) for node, inverse in nodes]
 
 
-def _integer_product(expr: Expr) -> bool:
+def _fits(nodes: Sequence[tuple[Node, bool]], expr: Expr) -> bool:
+    """Whether the integer products in the expression stay in their types' range on these numbers."""
+    bound = 1.0
+    for node, _ in nodes:
+        if kind(node.dtype) == "int":
+            if not node.bare:
+                return False
+            values = node.whole()
+            bound *= max(abs(float(values.max())), abs(float(values.min())), 1.0)
+    return all(bound <= integer_range(name)[1] for name in _integer_types(expr))
+
+
+def _integer_types(expr: Expr) -> list[str]:
     match expr:
-        case Apply("mul" | "neg", args, dtype):
-            return kind(dtype) != "float" or any(_integer_product(arg) for arg in args)
-        case Apply("div", args, _):
-            return _integer_product(args[0])
+        case Apply("mul" | "neg" | "div", args, dtype):
+            mine = [dtype] if kind(dtype) == "int" else []
+            return mine + [name for arg in args for name in _integer_types(arg)]
+        case Cast(arg, dtype) if kind(dtype) == "float":
+            return _integer_types(arg)
         case _:
-            return False
+            return []
 
 
 def grouped(factors: Sequence[tuple[Node, bool]], masks: Sequence[Node], reduced: frozenset[int]) -> list[Group]:
@@ -186,7 +192,12 @@ def run_product(sink: Sink, expr: Expr) -> bool:
     if not _worth_it(nodes, reduced):
         return False
     missing = math.prod(ctx.sizes[axis] for axis in reduced if not any(axis in node.axes for node in nodes))
-    return _run_parts(sink, nodes, missing, check_finite=bool(masks))
+    return _run_parts(sink, nodes, missing, check_finite=bool(masks) or _reorders(nodes, reduced))
+
+
+def _reorders(nodes: Sequence[Node], reduced: frozenset[int]) -> bool:
+    """Whether sums are taken before all factors are multiplied: with infinities that gives something else."""
+    return len(nodes) > 2 or any(sum(axis in node.axes for node in nodes) == 1 for axis in reduced)
 
 
 def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: bool) -> bool:
@@ -211,7 +222,7 @@ def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: boo
 
 
 def _finite(nodes: Sequence[Node]) -> bool:
-    """Whether no infinity or NaN could leak from points outside of the domain into the sums."""
+    """Whether no infinity or NaN could get where it does not belong, by masks or by the order of sums."""
     return all(
         bool(np.isfinite(node.run(cut)).all())
         for node in nodes if kind(node.dtype) == "float"
@@ -266,7 +277,7 @@ def out_mask(sink: Sink, cut: Slices) -> Array | None:
     """Which elements a part hits at all; None when all, or when nobody asks."""
     if not sink.ctx.conditions or (sink.plain and sink.written is None and sink.combine != "="):
         needed = [node for node in sink.ctx.conditions if not node.axes & frozenset(sink.reduced)]
-        return _all_of(needed, cut)
+        return all_of(needed, cut)
     mask = sink.ctx.mask(cut)
     if mask is None:
         return None
@@ -274,7 +285,7 @@ def out_mask(sink: Sink, cut: Slices) -> Array | None:
     return mask.any(axis=lone, keepdims=True) if lone else mask
 
 
-def _all_of(nodes: Sequence[Node], cut: Slices) -> Array | None:
+def all_of(nodes: Sequence[Node], cut: Slices) -> Array | None:
     result: Array | None = None
     for node in nodes:
         found = node.run(cut)

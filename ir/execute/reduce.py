@@ -18,7 +18,7 @@ from .compile import converted, expr_node
 from .context import Context
 from .domain import positive_forms
 from .nodes import ALL, CHUNK_ELEMENTS, Node, Slices, by_stride, chunks, materialised
-from .products import factors_of, out_mask
+from .products import all_of, factors_of, out_mask
 from .store import UFUNCS, Sink, begin, put
 from .values import NUMPY_TYPES, Array, identity, problem_at
 
@@ -124,60 +124,64 @@ def reduced_by(ufunc: np.ufunc, values: Array, axes: Sequence[int]) -> Array:
 def run_position(sink: Sink, expr: Expr) -> None:
     """argmax= and argmin=: the first position along the one reduced iterator; NaN counts as the largest (smallest)."""
     ctx = sink.ctx
+    name = reduced_iterator(sink)
+    choice = [node for node, names in zip(ctx.conditions, ctx.condition_names, strict=True) if name in names]
+    kept = [node for node, names in zip(ctx.conditions, ctx.condition_names, strict=True) if name not in names]
     node = expr_node(ctx, expr)
     begin(sink, once=True)
     result_shape = [n if axis in sink.kept else 1 for axis, n in enumerate(ctx.sizes)]
     terms = math.prod(ctx.sizes[axis] for axis in sink.reduced)
     for cut in chunks(result_shape, _kept_order(sink, node), max(CHUNK_ELEMENTS * 4 // terms, 1)):
-        if not sink.reduced:
-            positions: Array = np.zeros(ctx.ones, np.int64)
-        else:
-            positions = _positions(sink, node, cut)
-        put(sink, cut, _iterator_values(sink, positions), _kept_mask(sink, cut))
+        hit = all_of(kept, cut)
+        positions = _positions(sink, node.run(cut), all_of(choice, cut), hit)
+        put(sink, cut, _iterator_values(sink, name, positions), hit)
 
 
-def _kept_mask(sink: Sink, cut: Slices) -> Array | None:
-    result: Array | None = None
-    for node in sink.ctx.conditions:
-        if not node.axes & set(sink.reduced):
-            result = node.run(cut) if result is None else result & node.run(cut)
-    return result
+def reduced_iterator(sink: Sink) -> str:
+    targets = {name for index in sink.nest.at for name in iterators(index)}
+    return next(loop.name for loop in sink.nest.loops if loop.name not in targets)
 
 
-def _positions(sink: Sink, node: Node, cut: Slices) -> Array:
-    (axis,) = sink.reduced
-    values = node.run(cut)
-    conditions = [c for c in sink.ctx.conditions if c.axes & {axis}]
+def _positions(sink: Sink, values: Array, mask: Array | None, hit: Array | None) -> Array:
+    """Where along the reduced axis the best value lies, of those that `mask` lets through."""
+    ctx = sink.ctx
+    axis = sink.reduced[0] if sink.reduced else 0
     find = np.argmax if sink.combine == "argmax" else np.argmin
-    if not conditions:
-        full = [sink.ctx.sizes[axis] if place == axis else n for place, n in enumerate(values.shape)]
-        return np.asarray(find(np.broadcast_to(values, full), axis=axis, keepdims=True))
-    mask = conditions[0].run(cut)
-    for condition in conditions[1:]:
-        mask = mask & condition.run(cut)
-    worst = identity("max" if sink.combine == "argmax" else "min", node.dtype)
+    if sink.reduced:
+        full = [ctx.sizes[axis] if place == axis else n for place, n in enumerate(values.shape)]
+        values = np.broadcast_to(values, full)
+    if mask is None:
+        return np.asarray(find(values, axis=axis, keepdims=True)) if sink.reduced else np.zeros(ctx.ones, np.int64)
+    if not sink.reduced:
+        _require_points(sink, mask, hit)
+        return np.zeros(ctx.ones, np.int64)
+    worst = _worst(values.dtype, largest=sink.combine == "argmin")
     found = find(np.where(mask, values, worst), axis=axis, keepdims=True)
     mask = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, values.shape))
     allowed = np.take_along_axis(mask, found, axis)
     if allowed.all():
         return np.asarray(found)
-    _require_points(sink, mask, axis, cut)
+    _require_points(sink, mask.any(axis=axis, keepdims=True), hit)
     return np.where(allowed, found, np.argmax(mask, axis=axis, keepdims=True))
 
 
-def _require_points(sink: Sink, mask: Array, axis: int, cut: Slices) -> None:
-    empty = ~mask.any(axis=axis, keepdims=True)
-    kept = _kept_mask(sink, cut)
-    if (empty if kept is None else empty & kept).any():
+def _worst(dtype: np.dtype[np.generic], *, largest: bool) -> float | int | bool:
+    if dtype.kind == "f":
+        return np.inf if largest else -np.inf
+    if dtype.kind == "b":
+        return largest
+    info = np.iinfo(dtype)
+    return int(info.max if largest else info.min)
+
+
+def _require_points(sink: Sink, some: Array, hit: Array | None) -> None:
+    if (~some if hit is None else ~some & hit).any():
         raise problem_at(sink.nest.source, f"{sink.combine}= over nothing: a result has no point to choose from")
 
 
-def _iterator_values(sink: Sink, positions: Array) -> Array:
+def _iterator_values(sink: Sink, name: str, positions: Array) -> Array:
     """Positions along the reduced axis as values of the reduced iterator, in the target's type."""
-    ctx = sink.ctx
-    targets = {name for index in sink.nest.at for name in iterators(index)}
-    names = [loop.name for loop in sink.nest.loops if loop.name not in targets]
-    lin = ctx.scope.env[names[0]] if names else Lin({})
+    lin = sink.ctx.scope.env[name]
     step = next(iter(lin.terms.values()), 0)
     return (positions * step + lin.const).astype(NUMPY_TYPES[sink.dtype])
 
@@ -231,7 +235,8 @@ def run_running(sink: Sink, expr: Expr) -> bool:
     inner, outer = _pulled_out(sink, expr, running, dtype)
     axes = {ctx.axes[axis] for axis in inner.axes}
     reduced = {ctx.axes[axis] for axis in sink.reduced}
-    if reduced - axes or any(run.others & axes or run.others & reduced for run in running):
+    bounding = [name for run in running for name in run.others]
+    if reduced - axes or len(set(bounding)) < len(bounding) or set(bounding) & (axes | reduced):
         return False
     if any(not bool(np.isfinite(node.whole()).all()) for node in outer):
         return False
@@ -260,7 +265,7 @@ def _pulled_out(sink: Sink, expr: Expr, running: Sequence[_Running], dtype: str)
     """The value, and factors of a sum that do not vary along reduced axes."""
     ctx = sink.ctx
     whole = converted(expr_node(ctx, expr), dtype)
-    factors = factors_of(expr, ctx.native)
+    factors = factors_of(expr, dtype, ctx.native)
     if sink.combine != "+" or kind(dtype) != "float" or len(factors) < 2:
         return whole, []
     nodes = [(converted(expr_node(ctx, factor.expr), dtype), factor.inverse) for factor in factors]

@@ -95,7 +95,7 @@ def as_kind(values: Array, dtype: str) -> Array:
 
 
 def as_scalar(value: bool | int | float, dtype: str) -> Array:
-    """A rank-0 array; infinities become an integer type's ends, large integers wrap."""
+    """A rank-0 array; infinities become the ends of an integer type (or of bool), large integers wrap."""
     if kind(dtype) == "int":
         low, high = integer_range(dtype)
         if isinstance(value, float):
@@ -105,6 +105,8 @@ def as_scalar(value: bool | int | float, dtype: str) -> Array:
         else:
             number = (int(value) - low) % (high - low + 1) + low
         return np.asarray(number, NUMPY_TYPES[dtype])
+    if kind(dtype) == "bool" and abs(value) == np.inf:
+        return np.asarray(value > 0)
     return np.asarray(value, NUMPY_TYPES[dtype])
 
 

@@ -51,8 +51,8 @@ def to_type(value, dtype):
 
 
 def constant(value, dtype):
-    if kind(dtype) == "int" and value in (math.inf, -math.inf):
-        return integer_range(dtype)[value > 0]
+    if kind(dtype) != "float" and value in (math.inf, -math.inf):
+        return value > 0 if kind(dtype) == "bool" else integer_range(dtype)[value > 0]
     return to_type(value, dtype)
 
 
