@@ -86,7 +86,7 @@ def judge(reference: Reference, text: str, wrong: Wrong) -> Row:
         raise SystemExit(f"{wrong.problem}: the text does not hold {wrong.old!r}")
     certificate = verify(reference, text.replace(wrong.old, wrong.new))
     message = certificate.feedback()
-    named = any(re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", message) for name in wrong.names)
+    named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) for name in wrong.names)
     return Row(wrong.problem, wrong.fault, certificate.verdict, named, message)
 
 
