@@ -111,16 +111,14 @@ def evaluate_index(ctx: Context, index: Index, point: dict[str, int]) -> int | N
                 parts = [evaluate_index(ctx, expr, point) for expr in read.index]
                 data = ctx.slot(read.tensor).data()
                 inside = all(p is not None and 0 <= p < n for p, n in zip(parts, data.shape, strict=True))
-                value = int(data[tuple(parts)]) if inside else None  # type: ignore[arg-type]
+                value = int(data[tuple(parts)]) if inside else None
         if value is None:
             return None
         total += coefficient * value
     return total
 
 
-def access_node(
-    ctx: Context, array: Array, dtype: str, target: Target, fill: Array | None
-) -> Node:
+def access_node(ctx: Context, array: Array, dtype: str, target: Target, fill: Array | None) -> Node:
     """The elements `array[index]` over the box; `fill` where guarded and out of bounds, else that is an error.
 
     Points outside of the domain never raise; what they give is not defined."""
@@ -249,7 +247,7 @@ class _Gather:
         result = self._pick(numbers, slices)
         if inside is not None:
             mask = inside[(...,) + (None,) * len(self.far)]
-            result = np.where(mask, result, self.fill)
+            result = np.where(mask, result, 0 if self.fill is None else self.fill)
         turned: Array = result.transpose(self.turn)[self.expand]
         return turned
 

@@ -140,4 +140,3 @@ class Context:
             self.source,
             f"read of {read.tensor}[{values}], which has not been written" + (f", at {where}" if where else ""),
         )
-

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..indices import conjuncts, subtract
 from ..indices import iterator as iterator_index
-from ..program import AllOf, AnyOf, Compare, Condition, Div, Index, Loop, Mod
+from ..program import AllOf, AnyOf, Compare, Condition, Div, Index, Loop, Mod, Relation
 from .affine import Lin, Scope, compares, divisions
 
 _MOST_PIECES = 4096
@@ -65,7 +65,7 @@ def decided(condition: Condition, scope: Scope) -> bool | None:
             return True if True in found else (None if None in found else False)
 
 
-def _decided_compare(interval: tuple[int, int], lin: Lin, relation: str) -> bool | None:
+def _decided_compare(interval: tuple[int, int], lin: Lin, relation: Relation) -> bool | None:
     low, high = interval
     match relation:
         case "<":
@@ -151,9 +151,9 @@ def _first_cut(scope: Scope, conditions: Iterable[Condition]) -> tuple[str, int,
         for form in positive_forms(lin, condition.relation):
             for cut in _bounds(scope, form):
                 return cut
-        cut = _excluded_end(scope, lin, condition.relation)
-        if cut is not None:
-            return cut
+        end = _excluded_end(scope, lin, condition.relation)
+        if end is not None:
+            return end
     return None
 
 
@@ -175,7 +175,7 @@ def without_equalities(piece: Piece) -> Piece | None:
         if not isinstance(condition, Compare) or condition.relation != "==":
             continue
         lin = piece.scope.lin(condition.index)
-        axis = None if lin is None else next((a for a, c in reversed(lin.terms.items()) if c in (1, -1)), None)
+        axis = None if lin is None else next((a for a in reversed(list(lin.terms)) if lin.terms[a] in (1, -1)), None)
         if lin is None or axis is None:
             continue
         sign = lin.terms[axis]

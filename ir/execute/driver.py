@@ -207,4 +207,3 @@ def _first_missing(name: str, presence: Array) -> str:
     place = np.unravel_index(int((~presence).argmax()), presence.shape)
     where = ", ".join(str(int(i)) for i in place)
     return f"element [{where}] of {name}" if where else name
-

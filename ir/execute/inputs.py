@@ -115,4 +115,3 @@ def _report_fact(fact: Fact, point: dict[str, int]) -> None:
     names = sorted({f"{r.tensor}[{', '.join(show(i) for i in r.index)}]" for r in reads(fact.claim)})
     at = f" at {where}" if where else ""
     raise problem_at(fact.source, f"the fact about {fact.tensor} ({', '.join(names)}) is false{at}")
-

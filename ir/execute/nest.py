@@ -153,4 +153,3 @@ def _assign(sink: Sink, value: Expr) -> None:
     strides = sink.view.strides if sink.view is not None else node.strides
     for cut in chunks(ctx.sizes, by_stride(ctx.sizes, strides), CHUNK_ELEMENTS):
         put(sink, cut, node.run(cut), ctx.mask(cut))
-

@@ -16,7 +16,7 @@ def order_of(values: Array, *, descending: bool) -> Array:
         return np.argsort(values, axis=-1, kind="stable")
     last = values.shape[-1] - 1
     backwards = np.argsort(values[..., ::-1], axis=-1, kind="stable")
-    return last - backwards[..., ::-1]
+    return np.asarray(last - backwards[..., ::-1])
 
 
 def run_opaque(node: Opaque, inputs: Sequence[Array]) -> tuple[Array, ...]:

@@ -282,7 +282,7 @@ def out_mask(sink: Sink, cut: Slices) -> Array | None:
     if mask is None:
         return None
     lone = tuple(axis for axis in sink.reduced if mask.shape[axis] > 1)
-    return mask.any(axis=lone, keepdims=True) if lone else mask
+    return np.asarray(mask.any(axis=lone, keepdims=True)) if lone else mask
 
 
 def all_of(nodes: Sequence[Node], cut: Slices) -> Array | None:

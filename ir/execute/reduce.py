@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -161,11 +162,11 @@ def _positions(sink: Sink, values: Array, mask: Array | None, hit: Array | None)
     allowed = np.take_along_axis(mask, found, axis)
     if allowed.all():
         return np.asarray(found)
-    _require_points(sink, mask.any(axis=axis, keepdims=True), hit)
-    return np.where(allowed, found, np.argmax(mask, axis=axis, keepdims=True))
+    _require_points(sink, np.asarray(mask.any(axis=axis, keepdims=True)), hit)
+    return np.asarray(np.where(allowed, found, np.argmax(mask, axis=axis, keepdims=True)))
 
 
-def _worst(dtype: np.dtype[np.generic], *, largest: bool) -> float | int | bool:
+def _worst(dtype: np.dtype[Any], *, largest: bool) -> float | int | bool:
     if dtype.kind == "f":
         return np.inf if largest else -np.inf
     if dtype.kind == "b":
@@ -323,4 +324,3 @@ def _taken(sums: Array, terms: Array, axis: int) -> Array:
     order = keep + spread + [place for place in range(sums.ndim) if place not in keep and place not in spread]
     base = base.reshape([*base.shape, *([1] * (sums.ndim - len(keep) - len(spread)))])
     return np.asarray(base.transpose(np.argsort(order)))
-

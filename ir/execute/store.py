@@ -202,7 +202,9 @@ def _combine_elements(sink: Sink, places: Array, values: Array) -> None:
 
 def _same(left: Array, right: Array) -> Array:
     equal = left == right
-    return equal | ((left != left) & (right != right)) if left.dtype.kind == "f" else equal
+    if left.dtype.kind == "f":
+        equal = equal | ((left != left) & (right != right))
+    return np.asarray(equal)
 
 
 def _set_elements(sink: Sink, places: Array, values: Array) -> None:

@@ -82,7 +82,11 @@ CASES = {
     ),
     "dot": ("for i<N: y[] += x[i] * z[i]", {"x": (7,), "z": (7,)}, "input x[N]\ninput z[N]"),
     "outer sum": ("for i<N, j<M: y[i] += x[i] * z[j]", {"x": (3,), "z": (4,)}, "input x[N]\ninput z[M]"),
-    "absent factor axis": ("for i<N, j<M, k<3: y[i] += x[i,j] * z[j]", {"x": (3, 4), "z": (4,)}, "input x[N,M]\ninput z[M]"),
+    "absent factor axis": (
+        "for i<N, j<M, k<3: y[i] += x[i,j] * z[j]",
+        {"x": (3, 4), "z": (4,)},
+        "input x[N,M]\ninput z[M]",
+    ),
     "max pool": (
         "for n<N, p<(H+1)//2, r<3: y[n,p] max= (x[n, 2*p + r - 1] else -inf)",
         {"x": (2, 9)},
@@ -110,7 +114,11 @@ CASES = {
         {"x": (5, 3), "z": (5, 3)},
         "input x[N, E]\ninput z[N, E]",
     ),
-    "off by two triangle": ("for i<N, j<i+1: s[i,j] = x[i-j]\nfor i<N: y[i] = sum(j<i+1: s[i,j])", {"x": (5,)}, "input x[N]"),
+    "off by two triangle": (
+        "for i<N, j<i+1: s[i,j] = x[i-j]\nfor i<N: y[i] = sum(j<i+1: s[i,j])",
+        {"x": (5,)},
+        "input x[N]",
+    ),
     "diagonal": ("for i<N, j<N where i == j: y[i] += x[i,j]", {"x": (4, 4)}, "input x[N, N]"),
     "trace": ("for i<N, j<N where i == j: y[] += x[i,j]", {"x": (4, 4)}, "input x[N, N]"),
     "without diagonal": ("for i<N: y[i] = sum(j<N where j != i: x[i,j])", {"x": (4, 4)}, "input x[N, N]"),
@@ -135,7 +143,11 @@ CASES = {
         {"x": (7,)},
         "input x[N]",
     ),
-    "adaptive max": ("for p<3: y[p] = max(h<N where h >= (p*N)//3 and h < ((p+1)*N + 2)//3: x[h])", {"x": (7,)}, "input x[N]"),
+    "adaptive max": (
+        "for p<3: y[p] = max(h<N where h >= (p*N)//3 and h < ((p+1)*N + 2)//3: x[h])",
+        {"x": (7,)},
+        "input x[N]",
+    ),
     "arg max": ("for i<N, j<M: y[i] argmax= x[i,j]", {"x": (4, 5)}, "input x[N, M]"),
     "arg min": ("for i<N, j<M where j > i: y[i] argmin= x[i,j]", {"x": (4, 5)}, "input x[N, M]"),
     "overlapping add": ("tensor y[2*N+1] = 0\nfor i<N, r<3: y[2*i + r] += x[i,r]", {"x": (4, 3)}, "input x[N, R]"),
@@ -169,8 +181,16 @@ CASES = {
         {"x": (4, 2)},
         "input x[T, B]",
     ),
-    "view": ("view f[n<N, i<C*H] = x[n, i // H, i % H]\nfor n<N: y[n] = sum(i<C*H: f[n,i]**2)", {"x": (2, 3, 4)}, "input x[N,C,H]"),
-    "one step update": ("tensor y[N] = 1\nfor i<N: y[i] = x[i] * 2\nfor i<N-1: y[i] = y[i+1] + y[i]", {"x": (5,)}, "input x[N]"),
+    "view": (
+        "view f[n<N, i<C*H] = x[n, i // H, i % H]\nfor n<N: y[n] = sum(i<C*H: f[n,i]**2)",
+        {"x": (2, 3, 4)},
+        "input x[N,C,H]",
+    ),
+    "one step update": (
+        "tensor y[N] = 1\nfor i<N: y[i] = x[i] * 2\nfor i<N-1: y[i] = y[i+1] + y[i]",
+        {"x": (5,)},
+        "input x[N]",
+    ),
     "start values": ("tensor y[N] = x\nfor i<N, j<3: y[i] += x[j]\nfor i<N: y[i] *= 2", {"x": (5,)}, "input x[N]"),
     "equal twice": ("tensor y[N]\nfor i<N, j<3: y[i] = x[i]", {"x": (5,)}, "input x[N]"),
     "rank 0": ("y = x * 2 + 1", {"x": ()}, "input x[]"),
@@ -190,7 +210,11 @@ def test_family(name):
 
 
 INTEGER_CASES = {
-    "wrap": ("for i<N: y[i] = i8(x[i] * x[i] + z[i])", {"x": ((6,), "i8"), "z": ((6,), "i8")}, "input x[N]\ninput z[N]"),
+    "wrap": (
+        "for i<N: y[i] = i8(x[i] * x[i] + z[i])",
+        {"x": ((6,), "i8"), "z": ((6,), "i8")},
+        "input x[N]\ninput z[N]",
+    ),
     "product": (
         "for i<I, j<J, k<K: y[i,j] += x[i,k] * z[k,j]",
         {"x": ((3, 4), "i32"), "z": ((4, 5), "i32")},
