@@ -41,12 +41,13 @@ class Turn:
 class Meta:
     """What lies beside the recordings of one program.
 
-    `origin` says truthfully who wrote the answers. `wires`: provider -> {"file", "format", "model"}. `lines`: section
+    `origin` says truthfully who wrote the answers; `verdict` what the last of them came to. `wires`: provider -> {"file", "format", "model"}. `lines`: section
     sha256 -> the hashes of its lines, run together."""
 
     program: str
     source_sha256: str
     origin: str
+    verdict: str
     usage: str
     prompt_version: str
     language_version: int

@@ -119,7 +119,8 @@ def record_with(
                 return result
         for provider in place.providers:
             (folder / f".{provider}.new").replace(folder / f"{provider}.yaml")
-    (folder / META).write_text(_meta(description, program, place, options, made[-1]).to_json(), encoding="utf-8")
+    meta = _meta(description, program, place, options, made[-1])
+    (folder / META).write_text(replace(meta, verdict=result.verdict).to_json(), encoding="utf-8")
     return result
 
 
@@ -158,6 +159,7 @@ def _meta(description: Description, program: str, place: Place, options: Options
         program=program,
         source_sha256=description.source_sha256,
         origin=place.origin,
+        verdict="",
         usage=ESTIMATED,
         prompt_version=prompt_version(),
         language_version=LANGUAGE_VERSION,

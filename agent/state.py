@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
     from ..verifier.certificate import Certificate
-    from ..verifier.reference import Description
+    from ..verifier.types import Description
 
 Provider = Literal["openai", "anthropic"]
 AttemptKind = Literal["translate", "repair", "fresh"]

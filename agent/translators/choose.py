@@ -23,8 +23,8 @@ MODELS: dict[Provider, str] = {"anthropic": "ANTHROPIC_MODEL", "openai": "OPENAI
 FIRST_MODELS: dict[Provider, str] = {"anthropic": "claude-opus-5-5", "openai": "gpt-5.5"}
 NO_KEY = "no-key-needed"
 HELP = (
-    "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a compatible server with --translator openai --base-url URL "
-    "--model NAME, or use --translator manual (you bring the answer) or --translator replay:DIR (recorded answers)"
+    "set it, or name a compatible server with --translator openai --base-url URL --model NAME, or use "
+    "--translator manual (you bring the answer) or --translator replay:DIR (recorded answers)"
 )
 
 
@@ -51,7 +51,7 @@ def chosen(options: Options, environment: Mapping[str, str]) -> Choice:
         case "auto":
             return _automatic(options, environment)
         case "builtin":
-            raise ProviderError(f"the translator `builtin` is not there yet; {HELP}")
+            raise ProviderError("there is no translator `builtin` yet; choose openai, anthropic, manual or replay:DIR")
         case _:
             raise ValueError(
                 f"unknown translator {name!r}; there are auto, openai, anthropic, manual and replay:DIR"
@@ -67,8 +67,7 @@ def _automatic(options: Options, environment: Mapping[str, str]) -> Choice:
     if options.base_url is not None:
         provider: Provider = options.provider or "openai"
         return Choice(provider, provider, None, f"--base-url names a server, asked in {provider}'s format")
-    variables = " and ".join(KEYS[provider] for provider in wanted)
-    raise ProviderError(f"no key: {variables} {'is' if len(wanted) == 1 else 'are'} not set; {HELP}")
+    raise ProviderError(f"no key: {' or '.join(KEYS[provider] for provider in wanted)} is not set; {HELP}")
 
 
 def opened(options: Options, program: str, description: Description) -> Translator:

@@ -39,7 +39,7 @@ class Manual:
             )
         if self.asked == 1:
             try:
-                return Reply(self.answer.read_text(encoding="utf-8"), Usage(), "manual")
+                return Reply(self.answer.read_text(encoding="utf-8"), Usage(), "")
             except (OSError, UnicodeDecodeError) as error:
                 raise AnswerNeeded(f"the answer cannot be read: {error}") from error
         prompt = self._written(self.answer.with_name(f"{self.answer.name}.repair.txt"), request)
