@@ -1,4 +1,4 @@
-"""A soft time limit inside the worker: it interrupts Python code, not a running kernel."""
+"""A soft limit on processor time inside the worker: it interrupts Python code, not a running kernel."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def _ring(signum: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def alarm(seconds: float) -> Iterator[None]:
-    """Raises TooSlow in the body after `seconds` of wall time."""
-    before = signal.signal(signal.SIGALRM, _ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+    """Raises TooSlow in the body after `seconds` of processor time."""
+    before = signal.signal(signal.SIGPROF, _ring)
+    signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001))
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -36,6 +36,7 @@ class File:
     kind: Literal["module", "function"]
     spots: tuple[Spot, ...]
     inputs: tuple[tuple[str, str, tuple[int, ...]], ...]
+    siblings: frozenset[str] = frozenset()
 
     @property
     def folder(self) -> Path:
@@ -77,7 +78,7 @@ def open_file(path: Path, entry: str | None, inputs: tuple[tuple[str, str, tuple
     if "numpy" in sys.modules and ".random" in text:
         importlib.import_module("numpy.random")
     name, kind = _find_entry(tree, entry, path)
-    return File(path, text, name, kind, find_spots(tree, name), inputs)
+    return File(path, text, name, kind, find_spots(tree, name), inputs, _siblings(tree, path))
 
 
 def _import_libraries(tree: ast.Module, path: Path) -> None:
@@ -91,6 +92,13 @@ def _import_libraries(tree: ast.Module, path: Path) -> None:
         except ImportError as error:
             if not optional:
                 raise Refused(f"{path.name}:{line}: cannot import {name}: {error}", "bad_input") from None
+
+
+def _siblings(tree: ast.Module, path: Path) -> frozenset[str]:
+    """Modules beside the file, when it imports any of them."""
+    if not any(_is_local(name, path.parent) for name, _ in imported_names(tree)):
+        return frozenset()
+    return frozenset(entry.stem for entry in path.parent.iterdir() if entry.suffix == ".py" or entry.is_dir())
 
 
 def _spans(node: ast.stmt, line: int) -> bool:
@@ -171,7 +179,7 @@ def seed_everything(seed: int) -> None:
 
 def execute(file: File, changes: Mapping[str, int]) -> dict[str, Any]:
     """Run the file's top level in a fresh module; modules beside it are loaded anew."""
-    _forget_local(file.folder)
+    _forget_local(file)
     module = ModuleType(MODULE_NAME)
     module.__file__ = str(file.path)
     sys.modules[MODULE_NAME] = module
@@ -181,10 +189,10 @@ def execute(file: File, changes: Mapping[str, int]) -> dict[str, Any]:
     return vars(module)
 
 
-def _forget_local(folder: Path) -> None:
-    for name, module in list(sys.modules.items()):
-        origin = getattr(module, "__file__", None)
-        if name != "__main__" and origin and Path(origin).is_relative_to(folder) and "site-packages" not in origin:
+def _forget_local(file: File) -> None:
+    """Modules beside the file were loaded with tensors of another run's device; they are loaded anew."""
+    if file.siblings:
+        for name in [name for name in sys.modules if name.partition(".")[0] in file.siblings]:
             del sys.modules[name]
 
 
