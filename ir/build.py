@@ -11,6 +11,7 @@ from . import syntax as s
 from .errors import IRError
 
 Node: TypeAlias = Tree[Token] | Token | None
+_MOST_DIGITS = 64
 
 
 def build_program(tree: Tree[Token], lines: tuple[str, ...]) -> s.Program:
@@ -72,6 +73,8 @@ def _expr(node: Node) -> s.Expr:
 
 def _number(node: Node) -> s.Expr:
     text = str(_kids(node)[0])
+    if len(text) > _MOST_DIGITS:
+        raise _fail(f"a number of {len(text)} digits is too long", node)
     return s.Number(int(text) if text.isdigit() else float(text), pos=_pos(node))
 
 
@@ -204,7 +207,8 @@ def _attr(node: Node) -> s.Stmt:
     match _expr(value):
         case s.String(key):
             return s.Attr(_text(name), key, pos=_pos(node))
-        case s.Logic("or", (s.String(key), default)):
+        case s.Logic("or", (s.String(key), *rest)):
+            default = rest[0] if len(rest) == 1 else s.Logic("or", tuple(rest), pos=rest[0].pos)
             return s.Attr(_text(name), key, default, pos=_pos(node))
         case other:
             return s.Let(_text(name), other, pos=_pos(node))
@@ -216,11 +220,11 @@ def _draw(node: Node) -> s.Stmt:
 
 
 def _draw_range(node: Node) -> s.Stmt:
-    name, first, last, shape = _kids(node)
+    name, first, last, shape, dtype = _kids(node)
     end, dims = _expr(last), _shape(shape)
     if shape is None:
         end, dims = _split_last(end)
-    return s.Draw(_text(name), dims, _expr(first), end, pos=_pos(node))
+    return s.Draw(_text(name), dims, _expr(first), end, _optional_text(dtype), pos=_pos(node))
 
 
 def _split_last(expr: s.Expr) -> tuple[s.Expr, tuple[s.Expr, ...]]:

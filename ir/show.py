@@ -32,7 +32,7 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
         case s.Number(value):
             return _number(value), _ATOM
         case s.String(value):
-            return f"'{value}'" if '"' in value else f'"{value}"', _ATOM
+            return _quoted(value), _ATOM
         case s.Name(name):
             return name, _ATOM
         case s.Spread():
@@ -54,10 +54,8 @@ def _bare(expr: s.Expr) -> tuple[str, int]:
 
 def _operator(expr: s.Unary | s.Binary | s.Comparison | s.Logic | s.Conditional) -> tuple[str, int]:
     match expr:
-        case s.Unary("-", arg):
-            return f"-{_expr(arg, _UNARY)}", _UNARY
-        case s.Unary("not", arg):
-            return f"not {_expr(arg, _NOT)}", _NOT
+        case s.Unary(op, arg):
+            return (f"not {_expr(arg, _NOT)}", _NOT) if op == "not" else (f"-{_expr(arg, _UNARY)}", _UNARY)
         case s.Binary("**", left, right):
             return f"{_expr(left, _ATOM)}**{_expr(right, _UNARY)}", _POWER
         case s.Binary(op, left, right):
@@ -76,10 +74,17 @@ def _operator(expr: s.Unary | s.Binary | s.Comparison | s.Logic | s.Conditional)
 
 
 def _number(value: int | float) -> str:
-    if isinstance(value, int):
-        return str(value)
-    text = repr(value)
-    return text if "." in text or "e" not in text else text.replace("e", ".0e", 1)
+    return "1e999" if value == float("inf") else repr(value)
+
+
+def _quoted(value: str) -> str:
+    return f"'{value}'" if '"' in value else f'"{value}"'
+
+
+def _whole(expr: s.Expr) -> str:
+    """An expression behind a statement's keyword: a list there would read as an index."""
+    text = show_expr(expr)
+    return f"({text})" if text.startswith("[") else text
 
 
 def _list(items: tuple[s.Expr, ...]) -> str:
@@ -156,15 +161,15 @@ def _if(statement: s.If, indent: str) -> Iterator[str]:
 def _simple(statement: s.Stmt) -> str:  # noqa: C901 - one case a statement
     match statement:
         case s.Input(name, key, shape, dtype, low, high, unique):
-            source = "" if key is None else f' = "{key}"'
+            source = "" if key is None else f" = {_quoted(key)}"
             bounds = "" if low is None or high is None else f" in {show_expr(low)}..{show_expr(high)}"
             return f"input {name}{source}[{_list(shape)}]{_typed(dtype)}{bounds}{' unique' if unique else ''}"
         case s.Param(name, key, shape, dtype):
-            return f'param {name} = "{key}"[{_list(shape)}]{_typed(dtype)}'
+            return f"param {name} = {_quoted(key)}[{_list(shape)}]{_typed(dtype)}"
         case s.Attr(name, key, default):
-            return f'attr {name} = "{key}"' + ("" if default is None else f" or {_expr(default, _AND)}")
+            return f"attr {name} = {_quoted(key)}" + ("" if default is None else f" or {_expr(default, _OR)}")
         case s.Draw(name, shape, first, last, dtype):
-            stack = "" if first is None or last is None else f" = {show_expr(first)}..{show_expr(last)} "
+            stack = "" if first is None or last is None else f" = {show_expr(first)}..({show_expr(last)}) "
             return f"draw {name}{stack}[{_list(shape)}]{_typed(dtype)}"
         case s.Let(name, value):
             return f"let {name} = {show_expr(value)}"
@@ -176,9 +181,9 @@ def _simple(statement: s.Stmt) -> str:  # noqa: C901 - one case a statement
         case s.ViewDecl(name, heads, read):
             return f"view {name}[{_heads(heads)}] = {show_expr(read)}"
         case s.Require(condition):
-            return f"require {show_expr(condition)}"
+            return f"require {_whole(condition)}"
         case s.FactDecl(claim):
-            return f"fact {show_expr(claim)}"
+            return f"fact {_whole(claim)}"
         case s.OutputDecl():
             return _output(statement)
         case s.Assign(target, op, value):
@@ -199,9 +204,13 @@ def _simple(statement: s.Stmt) -> str:  # noqa: C901 - one case a statement
 
 def _output(output: s.OutputDecl) -> str:
     if output.slot != "result":
-        return f'output {output.slot} "{output.key}" = {show_expr(output.value)}{_typed(output.dtype)}'
-    values = output.value.items if isinstance(output.value, s.TupleOf) else (output.value,)
-    text = f"output {_list(values)}{_typed(output.dtype)}"
+        return f"output {output.slot} {_quoted(output.key or '')} = {show_expr(output.value)}{_typed(output.dtype)}"
+    match output.value:
+        case s.TupleOf((first, _, *_) as values):
+            shown = f"{_whole(first)}, {_list(values[1:])}"
+        case value:
+            shown = _whole(value)
+    text = f"output {shown}{_typed(output.dtype)}"
     if output.unordered is not None:
         text += f" unordered along {show_expr(output.unordered)}"
         text += f" with {', '.join(output.companions)}" if output.companions else ""

@@ -15,7 +15,7 @@ class Pos:
 
 
 def _pos() -> Pos:
-    return field(default=Pos(), compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+    return field(default=Pos(), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from lark.lexer import TerminalDef
 
 from .lexing import Postlex
 
-_STARTS = ["start", "expr"]
+_STARTS = ["start", "braced"]
 _FILE = "grammar.tables.json"
 
 
 @lru_cache(maxsize=1)
 def parser() -> Lark:
-    """The parser of the language, for the starts "start" (a text) and "expr" (one expression)."""
+    """The parser of the language, for the starts "start" (a text) and "braced" (one expression in braces)."""
     kept = files(__package__) / _FILE
     if kept.is_file():
         stored = json.loads(kept.read_text(encoding="utf-8"), object_hook=_integer_keys)
