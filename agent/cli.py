@@ -191,12 +191,12 @@ def analyze(
     if stages.program_file(file).suffix in {".yaml", ".yml"}:
         if ir is not None:
             raise click.UsageError("a lifted graph needs no --ir; leave it out, or give the program's Python file")
-        found = stages.of_graph(file, archs, device.precision)
+        found = stages.of_graph(file)
     else:
         with console.Status(output.quiet) as progress:
             found = stages.checked(file, ir, program, trial, progress) if ir else stages.cached(file, program)
-            if found.verdict in stages.TRUSTED:
-                found = stages.analysed(found, archs, device.precision)
+    if found.verdict in stages.TRUSTED:
+        found = stages.analysed(found, archs, device.precision)
     _show(found, output)
     return found.exit_code
 

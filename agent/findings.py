@@ -13,6 +13,7 @@ from .state import Attempt, TranslatorInfo
 if TYPE_CHECKING:
     from ..analysis.bounds import Bounds
     from ..analysis.count import Counts
+    from ..ir.bindings import Bindings
     from ..ir.program import Program, Statement
     from ..verifier.certificate import Certificate
     from ..verifier.types import Description
@@ -28,8 +29,8 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """`file` is what the user named; `program` its text at full size. `message` is one line, the cause and the next
-    step, when something is missing."""
+    """`file` is what the user named; `program` its text at full size. `bindings` are set for a lifted graph, which has
+    no description. `message` is one line, the cause and the next step, when something is missing."""
 
     file: Path
     exit_code: int = Exit.VERIFIED
@@ -41,6 +42,7 @@ class Findings:
     text: str | None = None
     text_path: Path | None = None
     program: Program | None = None
+    bindings: Bindings | None = None
     certificate: Certificate | None = None
     analysis: Analysis | None = None
     written: tuple[Path, ...] = ()

@@ -57,7 +57,7 @@ def _parts(console: Console, found: Findings) -> None:
 def _headline(console: Console, found: Findings) -> None:
     from rich.text import Text
 
-    verdict = found.verdict or "not a program: a lifted graph"
+    verdict = found.verdict or "no verdict"
     line = Text.assemble((found.file.name, "bold"), "  ", (verdict, COLOURS.get(verdict, "")))
     if found.certificate is not None and found.certificate.flags:
         line.append(f"  ({', '.join(found.certificate.flags)})")
@@ -105,9 +105,11 @@ def _checks(console: Console, certificate: Certificate) -> None:
     counts = Counter(trial.precision for trial in certificate.trials)
     telling = sum(trial.informative for trial in certificate.trials)
     kinds = ", ".join(f"{count} {precision}" for precision, count in sorted(counts.items(), reverse=True))
-    rows = [("trials", f"{len(certificate.trials)} ({kinds}), {telling} of them could tell right from wrong")]
-    rows.append(("inputs", ", ".join(certificate.distributions)))
-    rows.append(("sizes", "; ".join(size.label for size in certificate.sizes)))
+    told = f"{len(certificate.trials)} ({kinds}), {telling} of them could tell right from wrong" if kinds else "none"
+    rows = [("trials", told)]
+    if certificate.trials:
+        rows.append(("inputs", ", ".join(certificate.distributions)))
+        rows.append(("sizes", "; ".join(size.label for size in certificate.sizes)))
     rows += [("output", _leaf(leaf)) for leaf in certificate.leaves]
     listed = [
         ("not tried", certificate.untested_decisions),
@@ -118,7 +120,8 @@ def _checks(console: Console, certificate: Certificate) -> None:
     rows += [(name, "; ".join(values)) for name, values in listed if values]
     _rows(console, rows)
     for failure in certificate.failures:
-        where = f"line {failure.statement}: " if failure.statement else ""
+        known = failure.statement is None or failure.message.startswith(f"line {failure.statement}")
+        where = "" if known else f"line {failure.statement}: "
         console.print(f"  {failure.kind}: {where}{failure.message}", style="red")
 
 
@@ -212,7 +215,7 @@ def _rows(console: Console, rows: Sequence[tuple[str, str]], min_width: int = 12
 
 
 def _table(*heads: str) -> Table:
-    """`>` before a head: a column aligned to the right; `~`: one that takes the width that is left, and is cut there."""
+    """`>` before a head: a column aligned to the right; `~`: one that takes the width that is left."""
     from rich.table import Table
 
     cut = any(head.startswith("~") for head in heads)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .exitcodes import BY_VERDICT
 from .faults import UsageFault
 from .findings import Analysis, Findings
 from .options import DeviceChoice, ModelChoice, ProgramChoice, TrialChoice
@@ -180,6 +181,24 @@ def cached(file: Path, program: ProgramChoice) -> Findings:
     )
 
 
+def of_graph(file: Path) -> Findings:
+    """A lifted graph: the text inside it and its bindings. Raises UsageFault."""
+    from .graphfile import read_graph
+
+    lifted = read_graph(file, read_text(file, "an einsum_graph.yaml"))
+    if lifted.verdict not in TRUSTED:
+        raise UsageFault(
+            f"{file} says {lifted.verdict!r} of the text it was lifted from; verify the text and lift it again"
+        )
+    return Findings(
+        file=file,
+        exit_code=BY_VERDICT[lifted.verdict],
+        verdict=lifted.verdict,
+        text=lifted.text,
+        bindings=lifted.bindings,
+    )
+
+
 def _reference(file: Path, program: ProgramChoice) -> AbstractContextManager[Reference]:
     from ..verifier.reference import open_reference
     from .translate import limits_of
@@ -192,9 +211,10 @@ def elaborated(found: Findings) -> Findings:
     """With the program at full size. Raises IRError."""
     from ..ir.load import load
 
-    if found.text is None or found.description is None:
+    bindings = found.bindings or (found.description.bindings if found.description else None)
+    if found.text is None or bindings is None:
         return found
-    return replace(found, program=load(found.text, found.description.bindings))
+    return replace(found, program=load(found.text, bindings))
 
 
 def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:
@@ -211,14 +231,15 @@ def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> F
 
 def written(folder: Path, file: Path, found: Findings) -> Findings:
     """Puts text, certificate and einsum graph into `folder`. Raises UsageFault."""
-    from ..analysis.graph import lift
+    from .graphfile import Lifted, graph_text
 
-    if found.program is None or found.text is None or found.certificate is None:
+    if found.program is None or found.text is None or found.certificate is None or found.description is None:
         return found
+    lifted = Lifted(found.certificate.verdict, found.text, found.description.bindings)
     files = {
         f"{file.stem}.alir": found.text,
         f"{file.stem}.certificate.json": found.certificate.to_json(),
-        "einsum_graph.yaml": lift(found.program).to_yaml(),
+        "einsum_graph.yaml": graph_text(found.program, lifted),
     }
     paths = write_files(folder, files)
     return replace(found, text_path=paths[0], written=(*found.written, *paths))
