@@ -63,7 +63,7 @@ class ModelChoice:
     resume: bool
 
 
-def _packed(into: type[T], name: str, options: list[Callable[[Command], Command]]) -> Decorator:
+def _packed(into: type[T], name: str, options: list[Decorator]) -> Decorator:
     """A decorator that adds `options` and hands their values on as one `into` under `name`."""
     names = [field.name for field in fields(into)]  # type: ignore[arg-type]
 
@@ -73,9 +73,10 @@ def _packed(into: type[T], name: str, options: list[Callable[[Command], Command]
             chosen = {key: values.pop(key) for key in names}
             return command(**values, **{name: into(**chosen)})
 
+        decorated: Command = with_choice
         for option in reversed(options):
-            with_choice = option(with_choice)
-        return with_choice
+            decorated = option(decorated)
+        return decorated
 
     return decorate
 
@@ -104,7 +105,7 @@ def debug_option(command: T) -> T:
 
 
 def output_options(command: Command) -> Command:
-    options = [
+    options: list[Decorator] = [
         click.option("--json", is_flag=True, callback=_note_json, is_eager=True, help="One JSON document on stdout."),
         click.option("-q", "--quiet", is_flag=True, help="No progress on stderr."),
         debug_option,
@@ -113,7 +114,7 @@ def output_options(command: Command) -> Command:
 
 
 def program_options(command: Command) -> Command:
-    options = [
+    options: list[Decorator] = [
         click.option(
             "--entry", metavar="NAME", help="The module class or function to take, when the file has several."
         ),
@@ -136,7 +137,7 @@ def program_options(command: Command) -> Command:
 
 
 def trial_options(command: Command) -> Command:
-    options = [
+    options: list[Decorator] = [
         click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Comparisons with the original."),
         click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of weights and inputs."),
     ]
@@ -144,7 +145,7 @@ def trial_options(command: Command) -> Command:
 
 
 def device_options(command: Command) -> Command:
-    options = [
+    options: list[Decorator] = [
         click.option(
             "--arch",
             default="H100_PCIe",
@@ -164,7 +165,7 @@ def device_options(command: Command) -> Command:
 def model_options(command: Command) -> Command:
     positive = click.IntRange(min=1)
     above_zero = click.FloatRange(min=0, min_open=True)
-    options = [
+    options: list[Decorator] = [
         click.option(
             "--translator",
             default="auto",

@@ -14,8 +14,32 @@ from pathlib import Path
 
 from solar_agent.agent.doctor import environment
 
-ROOT = Path(__file__).parents[1]
-EXAMPLE = "masked_attention"
+PROGRAM = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, k, n):
+        super().__init__()
+        self.linear = torch.nn.Linear(k, n)
+
+    def forward(self, x):
+        return torch.softmax(self.linear(x), dim=-1)
+
+
+def get_inputs():
+    return [torch.rand(4096, 1024)]
+
+
+def get_init_inputs():
+    return [1024, 4096]
+"""
+ANSWER = """```alir
+program linear_softmax
+input x[B, K]
+y = softmax(linear(x; name="linear"))
+output y
+```
+"""
 # Share of the time of `import torch` that a command may take.
 TARGETS = {"help": 0.3, "cached_translate": 1.5}
 
@@ -33,17 +57,20 @@ def cpu_s(command: list[str], settings: dict[str, str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure(repeat: int, cache: Path) -> dict[str, object]:
+def measure(repeat: int, folder: Path) -> dict[str, object]:
     program = [str(Path(sys.executable).with_name("solar-agent"))]
-    translate = [*program, "translate", str(ROOT / f"examples/{EXAMPLE}.py"), "--arch", "H100_PCIe,B200"]
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "answer.txt").write_text(ANSWER)
+    translate = [*program, "translate", str(folder / "program.py"), "--arch", "H100_PCIe,B200"]
     commands = {
         "import_torch": [sys.executable, "-c", "import torch"],
         "python": [sys.executable, "-c", "pass"],
         "help": [*program, "--help"],
         "cached_translate": [*translate, "--json", "--quiet"],
+        "cached_translate_report": [*translate, "--quiet"],
     }
-    settings = {**os.environ, "SOLAR_AGENT_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
-    cpu_s([*translate, "--translator", f"replay:{ROOT / 'cassettes' / EXAMPLE}"], settings)
+    settings = {**os.environ, "SOLAR_AGENT_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    cpu_s([*translate, "--translator", "manual", "--answer", str(folder / "answer.txt")], settings)
     best_s = {name: min(cpu_s(command, settings) for _ in range(repeat)) for name, command in commands.items()}
     shares = {name: best_s[name] / best_s["import_torch"] for name in TARGETS}
     return {
@@ -61,8 +88,8 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        found = measure(chosen.repeat, Path(cache))
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(chosen.repeat, Path(folder))
     text = json.dumps(found, indent=2)
     print(text)
     if chosen.out is not None:
