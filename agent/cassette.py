@@ -41,8 +41,8 @@ class Turn:
 class Meta:
     """What lies beside the recordings of one program.
 
-    `origin` says truthfully who wrote the answers; `verdict` what the last of them came to. `wires`: provider -> {"file", "format", "model"}. `lines`: section
-    sha256 -> the hashes of its lines, run together."""
+    `origin` says truthfully who wrote the answers; `verdict` what the last of them came to. `wires`: provider ->
+    {"file", "format", "model"}. `lines`: section sha256 -> the hashes of its lines, run together."""
 
     program: str
     source_sha256: str

@@ -272,22 +272,27 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, {tests!r})
 from agent.lab import Judge, product
+from solar_agent.agent.nodes import {module} as node
 from solar_agent.agent.state import Options
 from solar_agent.agent.translate import translate_with
-class Deadly(Judge):
-    def verify(self, text, left_s):
-        if {where!r} in text:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().verify(text, left_s)
+inner = node.{function}
+def deadly(argument):
+    if {sign!r} in str(argument):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return inner(argument)
+node.{function} = deadly
 options = Options(translator="openai", base_url={url!r}, model="fake-1")
-translate_with(product(), Deadly().checker, "product", options)
+translate_with(product(), Judge().checker, "product", options)
 """
 
 
-def test_a_killed_run_resumes_without_asking_again(one: Run) -> None:
-    """kill -9 while the second attempt is checked: both answers are there, and the first is not even checked again."""
+@pytest.mark.parametrize(("module", "function"), [("translate", "_text"), ("check", "score")])
+def test_a_killed_run_resumes_without_asking_again(one: Run, module: str, function: str) -> None:
+    """kill -9 in the second attempt, when its answer has come or when it is checked: both answers are there, and the
+    first is not even checked again."""
     one.server.script = [said("openai", fenced(CUT)), said("openai", fenced(OTHER)), said("openai", fenced(RIGHT))]
-    code = KILLED.format(tests=str(Path(__file__).parents[1]), where="max= x", url=one.server.url("openai"))
+    tests, sign = str(Path(__file__).parents[1]), "max= x"
+    code = KILLED.format(tests=tests, module=module, function=function, sign=sign, url=one.server.url("openai"))
     died = subprocess.run([sys.executable, "-c", code], env=dict(os.environ), capture_output=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
     assert len(one.server.requests) == 2
