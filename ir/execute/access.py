@@ -132,7 +132,7 @@ def access_node(ctx: Context, array: Array, dtype: str, target: Target, fill: Ar
     numeric = _numeric_dims(ctx, dims)
     affine = [dim for dim in dims if dim.place not in numeric]
     if any(dim.loose for dim in affine):
-        array, dims = _padded(array, dims, numeric, default)
+        array, dims = _padded(ctx, array, dims, numeric, default)
         affine = [dim for dim in dims if dim.place not in numeric]
     if not numeric:
         return leaf(strided(array, [dim.lin for dim in dims if dim.lin is not None], ctx), dtype)
@@ -165,7 +165,9 @@ def _axes(ctx: Context, index: Index) -> set[str]:
     return {axis for name in iterators(index) for axis in ctx.scope.env[name].terms}
 
 
-def _padded(array: Array, dims: list[Dim], numeric: frozenset[int], fill: Array) -> tuple[Array, list[Dim]]:
+def _padded(
+    ctx: Context, array: Array, dims: list[Dim], numeric: frozenset[int], fill: Array
+) -> tuple[Array, list[Dim]]:
     """The part of `array` that the affine dims reach, with `fill` around it, and the dims moved accordingly."""
     shape, inner, source, moved = [], [], [], []
     for dim in dims:
@@ -182,6 +184,7 @@ def _padded(array: Array, dims: list[Dim], numeric: frozenset[int], fill: Array)
         source.append(slice(start, stop))
         lin = Lin(dim.lin.terms, dim.lin.const - dim.low)
         moved.append(Dim(dim.place, dim.index, shape[-1], lin, 0, dim.high - dim.low))
+    ctx.demand(math.prod(shape))
     result = np.full(shape, fill, array.dtype)
     if all(cut.start is None or cut.stop > cut.start for cut in inner):
         result[tuple(inner)] = array[tuple(source)]

@@ -35,6 +35,10 @@ class Context:
         """What a read of the tensor sees: a nest that also writes it sees it as it was."""
         return self.before.get(tensor) or self.memory[tensor]
 
+    def demand(self, elements: int) -> None:
+        """Asks for room for a temporary of so many elements."""
+        self.memory.budget.demand(elements * 8, "a temporary of this statement", self.source)
+
     @property
     def ones(self) -> tuple[int, ...]:
         return (1,) * len(self.axes)

@@ -19,7 +19,7 @@ from .values import NUMPY_TYPES, Array, Values, problem_at, to_integer
 def load_externals(program: Program, values: Values, memory: Memory) -> None:
     for tensor in program.tensors.values():
         if tensor.external is not None:
-            memory.store(tensor.name, _external(tensor, tensor.external, values), owned=False)
+            memory.given(tensor.name, _external(tensor, tensor.external, values))
 
 
 def _external(tensor: Tensor, external: External, values: Values) -> Array:

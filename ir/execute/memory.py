@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Slot:
     array: Array | None = None
     written: Array | None = None
     owned: bool = False
-    counted_bytes: int = field(default=0)
+    held: int | None = None
 
     def data(self) -> Array:
         if self.array is not None:
@@ -57,6 +57,22 @@ class Slot:
         return self.written
 
 
+@dataclass(slots=True)
+class Block:
+    """A block of memory that slots share: counted once, given back with the last of them."""
+
+    array: Array
+    size_bytes: int
+    users: int = 0
+
+
+def _root(array: Array) -> Array:
+    base = array.base
+    while isinstance(base, np.ndarray):
+        array, base = base, base.base
+    return array
+
+
 class Memory:
     """The tensors of a run by id; a scan's or branch's body sees the outer ones."""
 
@@ -64,6 +80,7 @@ class Memory:
         self.tensors = tensors
         self.budget = budget
         self.slots: dict[str, Slot] = {}
+        self._blocks: dict[int, Block] = {}
 
     def __getitem__(self, name: str) -> Slot:
         return self.slots[name]
@@ -72,9 +89,8 @@ class Memory:
         return iter(self.slots)
 
     def set(self, slot: Slot) -> None:
+        self._hold(slot)
         self.drop(slot.tensor.name)
-        if slot.array is not None and slot.owned:
-            self._count(slot)
         self.slots[slot.tensor.name] = slot
 
     def declare(self, name: str, fill: Array | None) -> None:
@@ -92,7 +108,7 @@ class Memory:
     def drop(self, name: str) -> None:
         slot = self.slots.pop(name, None)
         if slot is not None:
-            self.budget.live_bytes -= slot.counted_bytes
+            self._release(slot)
 
     def writable(self, name: str, source: Source, *, clear: bool = True) -> Array:
         """The tensor's own array, allocated or copied now where needed; `clear` False: every element gets written."""
@@ -112,17 +128,14 @@ class Memory:
             array = np.zeros(shape, dtype)
         if slot.array is None and slot.fill is None and clear:
             slot.written = np.zeros(shape, BOOL)
-        slot.array, slot.owned = array, True
-        self.budget.live_bytes -= slot.counted_bytes
-        self._count(slot)
+        self._replace(slot, array)
         return array
 
     def adopt(self, name: str, array: Array) -> None:
         """Makes a freshly computed array the whole value of a tensor."""
         slot = self.slots[name]
-        slot.array, slot.written, slot.owned = array, None, True
-        self.budget.live_bytes -= slot.counted_bytes
-        self._count(slot)
+        slot.written = None
+        self._replace(slot, array)
 
     def settle(self, name: str) -> None:
         """Forgets which elements are written once all are."""
@@ -130,6 +143,34 @@ class Memory:
         if slot.written is not None and slot.written.all():
             slot.written = None
 
-    def _count(self, slot: Slot) -> None:
-        slot.counted_bytes = 0 if slot.array is None else slot.array.nbytes
-        self.budget.live_bytes += slot.counted_bytes
+    def given(self, name: str, array: Array) -> None:
+        """A tensor from outside: the caller's memory, not counted and never written."""
+        self._blocks[id(_root(array))] = Block(_root(array), 0, 1)
+        self.store(name, array, owned=False)
+
+    def _replace(self, slot: Slot, array: Array) -> None:
+        self._release(slot)
+        slot.array, slot.owned = array, True
+        self._hold(slot)
+
+    def _hold(self, slot: Slot) -> None:
+        slot.held = None
+        if slot.array is None:
+            return
+        root = _root(slot.array)
+        slot.held = id(root)
+        block = self._blocks.get(slot.held)
+        if block is None:
+            block = self._blocks[slot.held] = Block(root, root.nbytes)
+            self.budget.live_bytes += block.size_bytes
+        block.users += 1
+
+    def _release(self, slot: Slot) -> None:
+        if slot.held is None:
+            return
+        block = self._blocks[slot.held]
+        block.users -= 1
+        if block.users == 0:
+            self.budget.live_bytes -= block.size_bytes
+            del self._blocks[slot.held]
+        slot.held = None

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from ..indices import condition_iterators, conjuncts, index_reads, iterators, reads
 from ..program import AllOf, Condition, Expr, Nest, Read
 from .affine import compares
@@ -21,10 +23,10 @@ from .domain import (
     without_equalities,
 )  # fmt: skip
 from .memory import Memory, Slot
-from .nodes import CHUNK_ELEMENTS, by_stride, chunks
+from .nodes import CHUNK_ELEMENTS, Node, by_stride, chunks
 from .products import run_product
 from .reduce import run_position, run_reduction, run_running
-from .store import Sink, begin, make_sink, peel_axes, put
+from .store import Sink, adopt, arranged, begin, can_adopt, make_sink, peel_axes, put
 from .values import problem_at
 
 _MOST_ROUNDS = 1024
@@ -146,9 +148,25 @@ def _run_piece(nest: Nest, sink: Sink) -> None:
         run_reduction(sink, nest.value)
 
 
+def _share(sink: Sink, read: Read, node: Node) -> bool:
+    """A copy of a whole tensor as it lies in memory takes no work: both share it until one of them is written."""
+    source, target = sink.ctx.slot(read.tensor), sink.ctx.memory[sink.nest.target]
+    if source is target or source.array is None or node.view is None or source.presence() is not None:
+        return False
+    if source.tensor.dtype != sink.dtype or node.shape != sink.ctx.sizes or not can_adopt(sink):
+        return False
+    if not np.may_share_memory(node.view, source.array) or not arranged(sink, node.view).flags.c_contiguous:
+        return False
+    adopt(sink, node.view)
+    source.owned = target.owned = False
+    return True
+
+
 def _assign(sink: Sink, value: Expr) -> None:
     ctx = sink.ctx
     node = converted(expr_node(ctx, value), sink.dtype)
+    if isinstance(value, Read) and _share(sink, value, node):
+        return
     begin(sink, once=True)
     strides = sink.view.strides if sink.view is not None else node.strides
     for cut in chunks(ctx.sizes, by_stride(ctx.sizes, strides), CHUNK_ELEMENTS):

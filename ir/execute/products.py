@@ -13,7 +13,7 @@ from ..program import Apply, Cast, Const, Expr
 from .compile import constant_node, converted, expr_node, is_identity_cast
 from .context import Context
 from .matmul import contract
-from .nodes import ALL, Node, Slices, by_stride, chunks, joint_shape, joint_strides, materialised
+from .nodes import ALL, CHUNK_ELEMENTS, Node, Slices, by_stride, chunks, joint_shape, joint_strides, materialised
 from .store import Sink, adopt, begin, can_adopt, put
 from .values import NUMPY_TYPES, Array
 
@@ -202,6 +202,7 @@ def _reorders(nodes: Sequence[Node], reduced: frozenset[int]) -> bool:
 
 def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: bool) -> bool:
     parts = list(_parts(sink, nodes))
+    sink.ctx.demand(_demanded(sink, nodes, len(parts)))
     fixed = _fixed(nodes, parts)
     started = False
     for cut in parts:
@@ -219,6 +220,12 @@ def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: boo
             started = True
         put(sink, cut, values, out_mask(sink, cut))
     return True
+
+
+def _demanded(sink: Sink, nodes: Sequence[Node], parts: int) -> int:
+    """Elements of the result, and of operands that are worked out, at a time."""
+    result = math.prod(_result_shape(sink)) // parts
+    return result + sum(node.size if parts == 1 else min(node.size, COPY_ELEMENTS) for node in nodes if not node.bare)
 
 
 def _finite(nodes: Sequence[Node]) -> bool:
@@ -257,7 +264,7 @@ def _part(node: Node, cut: Slices) -> Array:
         return node.run(cut) if node.bare else materialised(node)
     size = [len(range(*piece.indices(n))) if n > 1 else 1 for piece, n in zip(cut, node.shape, strict=True)]
     result = np.empty(size, NUMPY_TYPES[node.dtype])
-    for inner in chunks(size, by_stride(size, node.strides), 1 << 16):
+    for inner in chunks(size, by_stride(size, node.strides), CHUNK_ELEMENTS):
         moved = tuple(_moved(outer, piece, n) for outer, piece, n in zip(cut, inner, node.shape, strict=True))
         result[inner] = node.run(moved)
     return result

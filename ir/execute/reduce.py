@@ -241,6 +241,7 @@ def run_running(sink: Sink, expr: Expr) -> bool:
         return False
     if any(not bool(np.isfinite(node.whole()).all()) for node in outer):
         return False
+    ctx.demand(inner.size * 3)
     values = materialised(inner)
     simple = [ctx.position[name] for name in reduced if all(name != run.axis for run in running)]
     ufunc = UFUNCS[sink.combine]

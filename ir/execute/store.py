@@ -15,6 +15,7 @@ from ..program import Index, Nest
 from .access import Dim, Target, bad_point, check_dim, dims_of, index_node, strided
 from .affine import Lin, Scope
 from .context import Context
+from .memory import Slot
 from .nodes import ALL, Node, Slices, part
 from .values import BOOL, NUMPY_TYPES, Array, identity, problem_at, wrap
 
@@ -122,9 +123,7 @@ def begin(sink: Sink, *, once: bool) -> None:
 def can_adopt(sink: Sink) -> bool:
     """Whether a whole result may become the target: it covers it, in some order of axes, and nothing is there."""
     slot = sink.ctx.memory[sink.nest.target]
-    if not sink.covering or slot.array is not None or DTYPES[sink.dtype].bits < 8:
-        return False
-    if slot.fill is not None and not bool(slot.fill == identity(sink.combine, sink.dtype)):
+    if not sink.covering or (sink.combine != "=" and not _is_blank(sink, slot)):
         return False
     return all(
         dim.lin is not None and dim.lin.const == 0 and len(dim.lin.terms) <= 1 and set(dim.lin.terms.values()) <= {1}
@@ -132,12 +131,23 @@ def can_adopt(sink: Sink) -> bool:
     )
 
 
-def adopt(sink: Sink, values: Array) -> None:
-    """Makes `values` (one element along reduced axes) the target."""
+def _is_blank(sink: Sink, slot: Slot) -> bool:
+    """Whether combining with what is there gives the result itself."""
+    if slot.array is not None or DTYPES[sink.dtype].bits < 8:
+        return False
+    return slot.fill is None or bool(slot.fill == identity(sink.combine, sink.dtype))
+
+
+def arranged(sink: Sink, values: Array) -> Array:
+    """A result over the box (one element along reduced axes) with the target's shape; see `can_adopt`."""
     order = [sink.ctx.position[axis] for dim in sink.dims if dim.lin is not None for axis in dim.lin.terms]
     rest = [axis for axis in range(values.ndim) if axis not in order]
-    shape = sink.ctx.memory.tensors[sink.nest.target].shape
-    sink.ctx.memory.adopt(sink.nest.target, values.transpose(order + rest).reshape(shape))
+    return values.transpose(order + rest).reshape(sink.ctx.memory.tensors[sink.nest.target].shape)
+
+
+def adopt(sink: Sink, values: Array) -> None:
+    """Makes `values` the target."""
+    sink.ctx.memory.adopt(sink.nest.target, arranged(sink, values))
 
 
 def put(sink: Sink, slices: Slices, values: Array, mask: Array | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from solar_agent.ir.bindings import Bindings, TensorType
 from solar_agent.ir.dtypes import integer_range, kind
 from solar_agent.ir.execute import Values, execute

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
-
 from solar_agent.ir.dtypes import DTYPES, integer_range, kind
 from solar_agent.ir.indices import condition_iterators, conjuncts, index_reads, iterators
 from solar_agent.ir.ops import IDENTITY

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
 from solar_agent.ir import indices as ix
-from solar_agent.ir.execute.values import NUMPY_TYPES
 from solar_agent.ir.dtypes import kind
+from solar_agent.ir.execute.values import NUMPY_TYPES
 from solar_agent.ir.program import (
     AllOf,
     AnyOf,
@@ -187,7 +186,7 @@ class Maker:
     def fitted(self, index, size):
         """The index, or a simple one that surely is in bounds."""
         found = ix.interval(index, self.ranges)
-        if found is not None and 0 <= found[0] and found[1] < size:
+        if found is not None and found[0] >= 0 and found[1] < size:
             return index
         names = [name for name, (_, high) in self.ranges.items() if high < size]
         return ix.iterator(self.one_of(names)) if names else ix.constant(self.pick(size))

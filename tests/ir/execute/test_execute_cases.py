@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The executor against the point-by-point interpreter, one family of nests at a time."""
 
 from __future__ import annotations
