@@ -36,7 +36,7 @@ def get_init_inputs():
 ANSWER = """```alir
 program linear_softmax
 input x[B, K]
-y = softmax(linear(x; name="linear"))
+y = softmax(Linear(x; name="linear"))
 output y
 ```
 """
