@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import Any
 
 import torch
 
 from ..types import Mode
 from .alarm import alarm
-from .capture import Captured
+from .capture import Captured, capture
 from .describe import Shaped, forward, shaped
 from .faults import Guard, Refused, TooSlow, UserError
 from .inputs import make_inputs
@@ -59,6 +60,8 @@ class Attempts:
         self._done: dict[tuple[tuple[str, int], ...], Attempt] = {}
         self._nonfinite = 0
         self._finite_seen = False
+        self._quick: dict[str, int] | None = None
+        self._own = {spot.label: spot.value for spot in file.spots}
 
     @property
     def time_left(self) -> float:
@@ -76,67 +79,95 @@ class Attempts:
         return self._done[key]
 
     def _attempt(self, changes: Mapping[str, int]) -> Attempt:
+        if self._like_a_small_one(changes):
+            try:
+                return self._real(changes, _QUICK_S)
+            except TooSlow:
+                pass
         with alarm(_BUILD_S):
             program = shaped(self.file, self.mode, changes)
-        elements, structure = _size(program), _structure(program.captured)
-        inputs = {name: tuple(tensor.shape) for name, tensor in program.arguments.tensors.items()}
-        redrawable = frozenset(name for name, domain in program.domains.items() if domain.factory != "derived")
-        shown = Attempt(True, "", elements, inputs, redrawable, structure)
+        shown = _shown(program)
         if self.meta_works:
             ran = forward(self.file, self.mode, program, _BUILD_S)
             if ran.leaves is None:
                 return replace(shown, ok=False, reason=ran.error)
-            results = tuple(leaf.shape for leaf in ran.leaves if leaf.shape is not None)
-            if any(prod(shape) == 0 for shape in results):
-                return replace(shown, ok=False, reason="an empty result")
-            shown = replace(shown, leads=_leads(inputs, results))
-            if elements > _RUN_ELEMENTS or sum(prod(shape) for shape in inputs.values()) > _RUN_INPUT_ELEMENTS:
+            shown = _with_results(shown, [leaf.shape for leaf in ran.leaves if leaf.shape is not None])
+            inputs = sum(prod(shape) for shape in shown.inputs.values())
+            if not shown.ok or shown.elements > _RUN_ELEMENTS or inputs > _RUN_INPUT_ELEMENTS:
                 return shown
+        elif shown.elements > _MOST_RUN_ELEMENTS:
+            return replace(shown, ok=False, reason="too large to run")
         try:
-            return self._real(changes, shown, _QUICK_S)
+            return self._real(changes, _QUICK_S)
         except TooSlow:
             return shown
+
+    def _like_a_small_one(self, changes: Mapping[str, int]) -> bool:
+        """No literal is much above what ran quickly before, so that running at once costs little."""
+        quick = self._quick
+        if quick is None or not self.meta_works:
+            return False
+        return all(
+            changes.get(label, self._own.get(label, 0)) <= max(4 * quick.get(label, self._own.get(label, 0)), 32)
+            for label in {*quick, *changes}
+        )
 
     def real(self, changes: Mapping[str, int]) -> Attempt:
         """As `at`, and run for real whatever the size."""
         found = self.at(changes)
         if not found.ok or found.seconds is not None:
             return found
+        if found.elements > _MOST_RUN_ELEMENTS:
+            return replace(found, ok=False, reason="too large to run")
         try:
-            return self._real(changes, found, _RUN_S)
+            return self._real(changes, _RUN_S)
         except (UserError, Refused) as error:
             return Attempt(False, str(error))
         except TooSlow:
-            return Attempt(False, f"a run takes longer than {_RUN_S:g} s", found.elements)
+            return replace(found, ok=False, reason=f"a run takes longer than {_RUN_S:g} s")
 
-    def _real(self, changes: Mapping[str, int], shown: Attempt, seconds: float) -> Attempt:
-        if shown.elements > _MOST_RUN_ELEMENTS:
-            return Attempt(False, "too large to run", shown.elements)
+    def _real(self, changes: Mapping[str, int], seconds: float) -> Attempt:
         with alarm(seconds):
-            finite, taken = _run(self.file, self.mode, changes)
+            program, returned, taken = _run(self.file, self.mode, changes)
+        tensors = [item for _, item in flatten(returned) if isinstance(item, torch.Tensor)]
+        shown = _with_results(_shown(program), [tuple(tensor.shape) for tensor in tensors])
+        finite = all(bool(t.double().isfinite().all()) for t in tensors if t.dtype.is_floating_point)
         self._finite_seen |= finite
         if not finite:
             self._nonfinite += 1
             if self._finite_seen or self._nonfinite < _PATIENCE:
-                return Attempt(False, "results that are not finite", shown.elements)
+                return replace(shown, ok=False, reason="results that are not finite")
+        if shown.ok and taken < _QUICK_S / 4 and shown.elements <= _RUN_ELEMENTS:
+            self._quick = dict(changes)
         return replace(shown, seconds=taken)
 
 
-def _run(file: File, mode: Mode, changes: Mapping[str, int]) -> tuple[bool, float]:
+def _run(file: File, mode: Mode, changes: Mapping[str, int]) -> tuple[Shaped, Any, float]:
     with Placed("cpu"):
         seed_everything(0)
         built = build(file, execute(file, changes), mode)
-        arguments, _ = make_inputs(file, built, changes, None)
+        arguments, domains = make_inputs(file, built, changes, None)
+        captured = capture(built, {})
         started = time.perf_counter()
         with Guard("running forward()", file.folder), torch.no_grad():
             returned = built.call(*arguments.args, **arguments.kwargs)
         seconds = time.perf_counter() - started
-    tensors = [item for _, item in flatten(returned) if isinstance(item, torch.Tensor)]
-    floats = [tensor for tensor in tensors if tensor.dtype.is_floating_point]
-    return all(bool(tensor.double().isfinite().all()) for tensor in floats), seconds
+    return Shaped(built, captured, arguments, domains, ()), returned, seconds
 
 
-def _leads(inputs: Mapping[str, tuple[int, ...]], results: tuple[tuple[int, ...], ...]) -> tuple[bool, ...]:
+def _shown(program: Shaped) -> Attempt:
+    inputs = {name: tuple(tensor.shape) for name, tensor in program.arguments.tensors.items()}
+    redrawable = frozenset(name for name, domain in program.domains.items() if domain.factory != "derived")
+    return Attempt(True, "", _size(program), inputs, redrawable, _structure(program.captured))
+
+
+def _with_results(shown: Attempt, results: Sequence[tuple[int, ...]]) -> Attempt:
+    if any(prod(shape) == 0 for shape in results):
+        return replace(shown, ok=False, reason="an empty result")
+    return replace(shown, leads=_leads(shown.inputs, results))
+
+
+def _leads(inputs: Mapping[str, tuple[int, ...]], results: Sequence[tuple[int, ...]]) -> tuple[bool, ...]:
     first = next(iter(inputs.values()), ())
     return tuple(bool(first) and bool(shape) and shape[0] == first[0] for shape in results)
 

@@ -25,6 +25,7 @@ _MAY_DRAW_INSIDE = frozenset({
 _LITERALS = frozenset({"tensor", "as_tensor", "asarray"})
 _MOST_LITERALS = 1024
 _RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_NORMS = frozenset({"batch_norm", "layer_norm", "group_norm", "instance_norm"})
 
 
 class Placed(TorchFunctionMode):  # type: ignore[misc]
@@ -43,8 +44,8 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         if name == "to":
             args, kwargs = self._without_device(args, kwargs)
             return func(*args, **kwargs)
-        if name in _RECURRENT and self._device == "meta" and len(args) == 9:
-            shaped = _recurrent_shapes(name, args)
+        if self._device == "meta" and (name in _RECURRENT or name in _NORMS):
+            shaped = _shortcut(name, args)
             if shaped is not None:
                 return shaped
         if func in self._constructors:
@@ -65,9 +66,13 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         return args, kwargs
 
 
-def _recurrent_shapes(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
-    """Empty results of torch.lstm and its kin: their meta kernels would walk through every time step. None for the
-    packed form, which has a tensor of batch sizes where the others have their start or weights."""
+def _shortcut(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    """Empty results of operators whose meta kernels are slow Python: norms, and recurrent layers, which would walk
+    through every time step. None where the shape is not that plain (packed sequences)."""
+    if name in _NORMS:
+        return torch.empty_like(args[0]) if args and isinstance(args[0], torch.Tensor) else None
+    if len(args) != 9:
+        return None
     data, start, weights = args[:3]
     if isinstance(start, torch.Tensor) == (name == "lstm") or not isinstance(weights, list | tuple):
         return None
@@ -107,7 +112,7 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
             self._seen.answers.append(("dtype", result))
         elif name in _LITERALS and _is_data(args) and len(self._seen.literals) < _MOST_LITERALS:
             self._seen.literals.append(result if result.is_meta else result.clone())
-        elif name in _MAY_DRAW_INSIDE:
+        elif name in _MAY_DRAW_INSIDE and kwargs.get("training", args[2] if len(args) > 2 else True):
             self._seen.may_draw = True
         return result
 

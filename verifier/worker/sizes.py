@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm
 
 from ..types import Assignment, Limits, Mode
@@ -24,27 +24,35 @@ _FACTORS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FINE = 40
 _HEAVY = 4 << 20
 _TOO_HEAVY = 16 << 20
+_GROUP_S = 2.0
+_ROOMY = 100_000
+_ROOMY_S = 0.4
+_EXTENT = re.compile(r"window|patch|block|chunk|kernel|pool|size|len|group|head|width|height", re.IGNORECASE)
+_WINDOW = re.compile(r"window|block|chunk", re.IGNORECASE)
 _BATCH = re.compile(r"(^|[._])(batch(_?size)?|bs|bsz|n_?batch)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """Something to turn: a literal of the source or an axis of an input. `lone`: an input extent is just its value."""
+    """Something to turn: a literal of the source or an axis of an input. `lone`: an input extent is just its value;
+    `spatial`: it is an extent of the third axis or a later one."""
 
     label: str
     value: int
     lone: bool
     batch: bool
     where: str
+    spatial: bool = False
 
 
 @dataclass(slots=True)
 class Group:
-    """Knobs that have one value. `factor` divides every value tried for them."""
+    """Knobs that have one value. `factor` divides every value tried for them; `fixed`: seen not to move."""
 
     knobs: tuple[Knob, ...]
     value: int
     factor: int = 1
+    fixed: bool = False
 
     @property
     def full(self) -> int:
@@ -119,17 +127,18 @@ class _Search:
 
     def _shrink(self) -> None:
         if not any(self._at_once(rank) for rank in range(4)):
-            self._one_by_one()
+            self._one_by_one(5.0)
+            self._shrink_stuck()
+            self._one_by_one(3.0)
         self._refine()
-        self._shrink_stuck()
         self._shrink_heavy()
 
-    def _one_by_one(self) -> None:
-        for _ in range(3):
+    def _one_by_one(self, reserve_s: float) -> None:
+        for _ in range(2):
             before = self._changes()
-            for group in sorted(self._groups, key=lambda group: -group.value):
+            for group in sorted(self._groups, key=lambda group: (not group.batch, -group.value)):
                 small = group.value <= min(_FINE, group.full - 1) or group.full <= _SMALL
-                if self._attempts.time_left > 2 and not small:
+                if self._attempts.time_left > reserve_s and not small:
                     self._shrink_one(group)
             if self._changes() == before:
                 break
@@ -192,19 +201,24 @@ class _Search:
             return
         primes = [prime for prime in _PRIMES if prime < full and prime not in taken]
         factors = [factor for factor in _FACTORS if full % factor == 0]
-        multiples = sorted({f * q for f in factors for q in (1, 2, 3, 5) if 4 < f * q < full and f * q not in taken})
+        rich = [value for value in (12, 24, 16, 32, 48, 64) if full % value == 0 and value < full]
+        multiples = sorted({f * q for f in factors for q in (1, 2, 3, 5) if 4 < f * q < full})
         halves = [full >> shift for shift in range(full.bit_length() - 2, 0, -1) if full % (1 << shift) == 0]
-        halves = [value for value in halves if value > 4 and value not in taken]
-        yield from dict.fromkeys((*primes[:3], *multiples, *halves, *primes[3:]))
+        others = [value for value in (*rich, *multiples, *halves) if value > 4 and value not in taken]
+        yield from dict.fromkeys((*primes[:2], *others, *primes[2:]))
 
     def _used(self, group: Group) -> set[int]:
         return {other.value for other in self._groups if other is not group}
 
     def _shrink_one(self, group: Group) -> bool:
+        enough = self._attempts.time_left - _GROUP_S
         for value in self._choices(group, self._used(group)):
-            if self._attempts.time_left < 2:
+            if self._attempts.time_left < max(enough, 2):
                 return False
-            if value < group.value and (self._try([(group, value)]) or self._try(self._in_ratio(group, value))):
+            if value < group.value and self._try([(group, value)]):
+                return True
+            together = self._in_ratio(group, value)
+            if value < group.value and len(together) > 1 and self._try(together):
                 return True
         return False
 
@@ -216,19 +230,20 @@ class _Search:
     def _shrink_stuck(self) -> None:
         """Groups that stay large alone may move together with a small number (a window, a patch)."""
         stuck = [group for group in self._groups if group.value > 2 * _FINE and group.value == group.full]
-        smalls = [knob for knob in self._still if 2 < knob.value <= 2 * _SMALL]
+        smalls = [knob for knob in self._still if 2 < knob.value <= 2 * _SMALL and _EXTENT.search(knob.label)]
+        smalls.sort(key=lambda knob: not _WINDOW.search(knob.label))
         for group in stuck:
             for knob in smalls:
-                if self._attempts.time_left < 2 or group.value != group.full:
+                if self._attempts.time_left < 3 or group.value != group.full:
                     break
                 self._shrink_with(group, knob)
 
     def _shrink_with(self, group: Group, knob: Knob) -> None:
-        helper = Group((knob,), knob.value)
+        helper = Group((knob,), knob.value, fixed=True)
         self._groups.append(helper)
-        for small in (4, 3, 2, 5):
-            for value in (value for value in self._choices(group, ()) if value >= 16):
-                if self._attempts.time_left < 2:
+        for small in (4, 3, 2):
+            for value in sorted(value for value in self._choices(group, ()) if 16 <= value <= 4 * _FINE):
+                if self._attempts.time_left < 3:
                     break
                 if small != knob.value and self._try([(helper, small), (group, value)]):
                     return
@@ -278,6 +293,20 @@ class _Search:
                 if self._attempts.time_left < 1:
                     return
                 self._split_off(group, knob)
+        for group in self._groups:
+            self._probe(group)
+
+    def _probe(self, group: Group) -> None:
+        """Find out whether a group that kept its full value can move at all."""
+        if group.fixed or group.batch or group.value != group.full:
+            return
+        if group.full > _SMALL or self._attempts.time_left < 1:
+            group.fixed = True
+            return
+        here = group.value
+        options = [value for value in (group.full + 2, 3, 2, 5) if value not in (here, *self._used(group))]
+        group.fixed = not any(self._try([(group, value)]) for value in options[:2])
+        group.value = here
 
     def _split_off(self, group: Group, knob: Knob) -> None:
         alone = Group((knob,), group.value, group.factor)
@@ -300,19 +329,37 @@ class _Search:
             if index == 1 and group.batch:
                 moves.append((group, 1))
                 continue
-            value = next(iter(_others(group, used, index)), group.value)
+            value = group.value if group.fixed else next(iter(_others(group, used, index)), group.value)
             used.add(value)
             moves.append((group, value))
         if not self._try(moves):
             for group, value in sorted(moves, key=lambda move: not move[0].batch):
                 if self._attempts.time_left < 0.5 and not group.batch:
                     break
-                if not self._try([(group, value)]) and value != 1:
+                if not group.fixed and not self._try([(group, value)]) and value != 1:
                     any(self._try([(group, other)]) for other in self._fallbacks(group, index))
+        if index == 2:
+            self._roomier()
         found = self._changes()
         for group, value in base:
             group.value = value
         return found
+
+    def _roomier(self) -> None:
+        """Spatial extents large enough that deep networks do not shrink them to 1, where that runs quickly."""
+        spatial = [group for group in self._groups if group.full >= 128 and any(k.spatial for k in group.knobs)]
+        before = [(group, group.value) for group in spatial]
+        moves = []
+        for group, size in zip(spatial, (41, 37, 43, 47), strict=False):
+            fitting = [value for value in _multiples(group.factor) if value >= size]
+            moves.append((group, min(fitting[0] if fitting else group.value, group.full)))
+        attempt = self._attempts.at(self._changes())
+        if not moves or attempt.elements < _ROOMY or not self._try(moves):
+            return
+        seconds = self._attempts.at(self._changes()).seconds
+        if seconds is not None and seconds > _ROOMY_S:
+            for group, value in before:
+                group.value = value
 
     def _fallbacks(self, group: Group, index: int) -> Iterator[int]:
         wider = Group(group.knobs, group.value, _factor(group.value))
@@ -395,9 +442,9 @@ def _knobs(file: File, mode: Mode, full: Attempt) -> tuple[Knob, ...]:
         covered |= set(axes or ())
         lone = any(alone for alone in (axes or {}).values())
         leading = base is not None and bool(axes) and (next(iter(base), ""), 0) in axes
-        knobs.append(Knob(spot.label, spot.value, lone, False, spot.where))
-        if lone and (leading or _BATCH.search(spot.label)):
-            knobs[-1] = Knob(spot.label, spot.value, lone, True, spot.where)
+        batch = lone and (leading or bool(_BATCH.search(spot.label)))
+        spatial = any(axis >= 2 for _, axis in axes or ())
+        knobs.append(Knob(spot.label, spot.value, lone, batch, spot.where, spatial))
     knobs = _one_batch(knobs)
     return (*knobs, *_free_axes(full, base, covered))
 
@@ -407,7 +454,7 @@ def _one_batch(knobs: list[Knob]) -> list[Knob]:
     if not any(knob.batch and _BATCH.search(knob.label) for knob in knobs):
         return knobs
     return [
-        Knob(knob.label, knob.value, knob.lone, knob.batch and bool(_BATCH.search(knob.label)), knob.where)
+        replace(knob, batch=knob.batch and bool(_BATCH.search(knob.label)))
         for knob in knobs
     ]
 
