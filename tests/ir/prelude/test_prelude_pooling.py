@@ -80,7 +80,8 @@ def test_adaptive_pool(check: Any, rank: int, size: Any, kind: str) -> None:
 @pytest.mark.parametrize("module", [
     nn.MaxPool1d(3), nn.MaxPool2d((3, 2), stride=2, padding=1, ceil_mode=True), nn.MaxPool3d(2, dilation=2),
     nn.AvgPool1d(3, stride=2, padding=1), nn.AvgPool2d(3, padding=1, count_include_pad=False),
-    nn.AvgPool3d(2, divisor_override=3), nn.AdaptiveAvgPool1d(3), nn.AdaptiveAvgPool2d((3, None)), nn.AdaptiveAvgPool3d(2),
+    nn.AvgPool3d(2, divisor_override=3), nn.AdaptiveAvgPool1d(3), nn.AdaptiveAvgPool2d((3, None)),
+    nn.AdaptiveAvgPool3d(2),
     nn.AdaptiveMaxPool1d(2), nn.AdaptiveMaxPool2d(3), nn.AdaptiveMaxPool3d((1, 2, 3)),
 ], ids=repr)  # fmt: skip
 def test_pooling_module(check: Any, module: Any) -> None:
