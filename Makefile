@@ -7,14 +7,14 @@ VENV ?= .venv
 TORCH_INDEX ?=
 KB ?=
 ARCH ?= H100_PCIe,B200
-EXAMPLES ?= lenet5 softmax attention
+EXAMPLES ?= masked_attention rmsnorm_swiglu mobilenet_block
 WORKERS ?= 2
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help python demo test check lint types imports pytest check-kernelbench startup clean
+.PHONY: help python demo test lint types imports pytest docs check-kernelbench startup clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -62,6 +62,9 @@ imports: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
 
 check-kernelbench: $(VENV)/.installed
 	@test -n "$(KB)" || { echo "error: no KernelBench checkout named; run make check-kernelbench KB=path/to/KernelBench" >&2; exit 2; }
