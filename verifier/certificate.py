@@ -15,7 +15,7 @@ FORMAT = 1
 
 Verdict = Literal["verified", "verified-in-part", "specialised", "unverified", "refused"]
 Flag = Literal["stochastic", "input-independent", "native-only", "native-differs", "budget-spent"]
-FailureKind = Literal["parse", "elaborate", "execute", "compare", "full-size", "range"]
+FailureKind = Literal["parse", "elaborate", "execute", "compare", "full-size", "range", "fact"]
 LeafStatus = Literal["verified", "constant", "not-compared", "different"]
 
 EXIT_CODES: Mapping[Verdict, int] = {
@@ -93,7 +93,8 @@ class LeafRecord:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`coverage`, `mutation_score` and `work_check` are None until something measured them."""
+    """`assumed_facts` hold at every verified size and are taken to hold at full size. `coverage`, `mutation_score` and
+    `work_check` are None until something measured them."""
 
     verdict: Verdict
     flags: tuple[Flag, ...]
@@ -109,6 +110,7 @@ class Certificate:
     failures: tuple[Failure, ...] = ()
     untested_decisions: tuple[str, ...] = ()
     assumed_ranges: tuple[str, ...] = ()
+    assumed_facts: tuple[str, ...] = ()
     dead: tuple[str, ...] = ()
     unused_state: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
@@ -30,11 +30,16 @@ Value: TypeAlias = "Array | Scalar"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`scale` is the greatest magnitude among inputs and state; `coarsest` the coarsest float type in play."""
+    """`origins` are the inputs and the state, whose magnitude tells rounding noise from results; `coarsest` is the
+    coarsest float type in play."""
 
     precision: Precision = "promoted"
-    scale: float = 1.0
+    origins: tuple[Array, ...] = ()
     coarsest: str = "f32"
+
+    @property
+    def noise(self) -> float:
+        return NOISE * scale_of(self.origins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +217,12 @@ def _classes(array: Floats) -> npt.NDArray[np.int8]:
 def _is_noise(leaf: Leaf, expected: Floats, rules: Rules) -> bool:
     """The expected values are nothing but rounding errors of zero."""
     exact_zero = not expected.any()
-    return exact_zero or (leaf.change > CHANGE_LIMIT and magnitude(expected) <= NOISE * rules.scale)
+    return exact_zero or (leaf.change > CHANGE_LIMIT and magnitude(expected) <= rules.noise)
 
 
 def _compare_noise(done: LeafResult, ours: Floats, rules: Rules) -> LeafResult:
     found = magnitude(ours)
-    if found <= NOISE * rules.scale:
+    if not found or found <= rules.noise:
         return done
     return _differs(done, f"expected zero (up to rounding), got values up to {found:.3g}")
 
@@ -281,7 +286,7 @@ def _index_problem(index: Array, source: Array, axis: int, values: Array) -> str
     return ""
 
 
-def scale_of(arrays: Mapping[str, Array]) -> float:
+def scale_of(arrays: Iterable[Array]) -> float:
     """Greatest magnitude of the float arrays, at least a tiny positive number."""
-    found = [magnitude(array) for array in arrays.values() if array.dtype.kind == "f"]
+    found = [magnitude(array) for array in arrays if array.dtype.kind == "f"]
     return max([*found, float(np.finfo(np.float64).tiny)])

@@ -103,7 +103,8 @@ def _same_value(first: tuple[Outcome, LeafResult], second: tuple[Outcome, LeafRe
 def _is_zero(run: tuple[Outcome, LeafResult]) -> bool:
     trial, leaf = run[0].trial, run[1].leaf
     top = magnitude(np.asarray(leaf.value))
-    return not top or (leaf.change > CHANGE_LIMIT and top <= NOISE * scale_of({**trial.inputs, **trial.state}))
+    origins = (*trial.inputs.values(), *trial.state.values())
+    return not top or (leaf.change > CHANGE_LIMIT and top <= NOISE * scale_of(origins))
 
 
 def _close(a: Array, b: Array) -> bool:

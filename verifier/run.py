@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.bindings import Bindings
+from ..ir.check import check
 from ..ir.dtypes import DTYPES
+from ..ir.elaborate import elaborate
 from ..ir.errors import IRError
 from ..ir.execute import Execution, execute
-from ..ir.load import load
-from ..ir.program import Output, Program, Range
-from . import feedback
+from ..ir.program import Output, Program
+from ..ir.syntax import Program as Tree
+from . import claims, feedback
 from .certificate import Failure
-from .compare import LeafResult, Rules, compare, compare_indexes, pair, scale_of
+from .compare import LeafResult, Rules, compare, compare_indexes, pair
 from .dataflow import float_types
 from .types import Array, Assignment, Distribution, Precision, Reference, Trial
 
@@ -49,16 +52,20 @@ class Outcome:
         return any(result.informative and result.status == "equal" for result in self.results)
 
 
-def attempt(reference: Reference, text: str, assignment: Assignment, step: Step) -> Outcome:
+def load(tree: Tree, bindings: Bindings) -> Program:
+    """As ir.load does, for a text that has been parsed. Raises IRError."""
+    return check(elaborate(tree, bindings))
+
+
+def attempt(reference: Reference, tree: Tree, assignment: Assignment, step: Step) -> Outcome:
     """Raises ReferenceFailed when the original cannot be run."""
     trial = reference.trial(assignment, step.seed, step.distribution, step.precision)
     place = f"with {feedback.where(trial)}"
     try:
-        program = load(text, trial.bindings)
+        program = load(tree, trial.bindings)
     except IRError as error:
         return Outcome(step, trial, failures=feedback.of_errors(error, "elaborate", place))
-    failures = tuple(failure for claim in program.ranges for failure in _range_problem(claim, program, trial))
-    if failures:
+    if failures := claims.broken(program, trial):
         return Outcome(step, trial, program, failures=failures)
     try:
         execution = run(program, trial, keep=any(output.indexes for output in program.outputs))
@@ -96,21 +103,4 @@ def _honour_indexes(result: LeafResult, output: Output, tensors: Mapping[str, Ar
 def rules_of(program: Program, trial: Trial) -> Rules:
     types = [name for name in float_types(program) if name in DTYPES and DTYPES[name].kind == "float"]
     coarsest = min(types, key=lambda name: DTYPES[name].bits, default="f32")
-    return Rules(trial.precision, scale_of({**trial.inputs, **trial.state}), coarsest)
-
-
-def _range_problem(claim: Range, program: Program, trial: Trial) -> Sequence[Failure]:
-    """A text may claim a range for an input; the values that the original is run with have to lie in it."""
-    external = program.tensors[claim.tensor].external
-    array = None if external is None else trial.inputs.get(external.key)
-    if array is None or not array.size:
-        return ()
-    line = feedback.show_source(claim.source)
-    low, high = array.min(), array.max()
-    if claim.low is not None and low < claim.low or claim.high is not None and high >= claim.high:
-        reason = f"the range of `{claim.tensor}` leaves out values that the original takes: {low} to {high} were drawn"
-        return (Failure("range", f"{reason}\n    {line}", claim.source.line, claim.tensor),)
-    if claim.unique and np.unique(array).size != array.size:
-        reason = f"`{claim.tensor}` is said to be unique, but the original takes repeated values"
-        return (Failure("range", f"{reason}\n    {line}", claim.source.line, claim.tensor),)
-    return ()
+    return Rules(trial.precision, (*trial.inputs.values(), *trial.state.values()), coarsest)

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.bindings import Bindings
-from ..ir.dtypes import kind
 from ..ir.errors import IRError
-from ..ir.load import load
 from ..ir.parse import parse
-from ..ir.program import Decision, Program, Range
-from . import feedback, judge, plan
+from ..ir.program import Decision, Program
+from ..ir.syntax import Program as Tree
+from . import claims, feedback, judge, plan
 from .certificate import Certificate, Failure, LeafRecord, SizeRecord, TrialRecord
 from .compare import LeafResult, pair, show_path, show_type
 from .dataflow import unused_keys
-from .run import Outcome, Step, attempt, run
+from .run import Outcome, Step, attempt, load, run
 from .types import Assignment, Description, Leaf, NotPromotable, Reference, ReferenceFailed
 
 TOOL = "solar-agent"
@@ -42,7 +41,7 @@ class Trials:
 @dataclass(frozen=True, slots=True)
 class Session:
     reference: Reference
-    text: str
+    tree: Tree
     assignments: tuple[Assignment, ...]
     deadline_s: float | None
 
@@ -65,11 +64,11 @@ class Session:
         assignment = self.assignments[step.size]
         own = replace(step, precision="native")
         if any(outcome.step.precision == "native" for outcome in done.outcomes):
-            return attempt(self.reference, self.text, assignment, own)
+            return attempt(self.reference, self.tree, assignment, own)
         try:
-            return attempt(self.reference, self.text, assignment, step)
+            return attempt(self.reference, self.tree, assignment, step)
         except NotPromotable:
-            return attempt(self.reference, self.text, assignment, own)
+            return attempt(self.reference, self.tree, assignment, own)
 
 
 def verify(
@@ -81,14 +80,14 @@ def verify(
     start_s = time.monotonic()
     description = reference.describe()
     try:
-        parse(text)
+        tree = parse(text)
     except IRError as error:
         return _certificate(description, text, (), Trials(), feedback.of_errors(error, "parse", ""))
-    full, failures = full_size(text, description)
+    full, failures = full_size(tree, description)
     if full is None:
         return _certificate(description, text, (), Trials(), failures)
     assignments = reference.assignments()
-    session = Session(reference, text, assignments, None if budget_s is None else start_s + budget_s)
+    session = Session(reference, tree, assignments, None if budget_s is None else start_s + budget_s)
     done = session.perform(plan.first_round(assignments, seed), Trials())
     if not done.outcomes and done.skipped:
         raise ReferenceFailed(done.skipped[0])
@@ -110,13 +109,13 @@ def _undecided(done: Trials) -> bool:
     return any(judge.judge_leaf(done.outcomes, key, None).status == "not-compared" for key in keys)
 
 
-def full_size(text: str, description: Description) -> tuple[Program | None, tuple[Failure, ...]]:
+def full_size(tree: Tree, description: Description) -> tuple[Program | None, tuple[Failure, ...]]:
     """The text at full size: it has to load, and its outputs to have the original's shapes and types."""
     try:
-        program = load(text, description.bindings)
+        program = load(tree, description.bindings)
     except IRError as error:
         return None, feedback.of_errors(error, "full-size", f"at full size: {_sizes(description.bindings)}")
-    problems = [problem for claim in program.ranges for problem in _claims_too_much(claim, program, description)]
+    problems = list(claims.too_narrow(program, description))
     if description.leaves is None:
         return program, tuple(problems)
     pairing = pair(program.outputs, description.leaves)
@@ -143,22 +142,6 @@ def _full_size_problem(program: Program, position: int, leaf: Leaf) -> str:
         found = f"{output.dtype}{list(shape)}"
     line = feedback.show_source(output.source)
     return f"{show_path(leaf)} at full size: expected {show_type(leaf)}, got {found}\n    {line}"
-
-
-def _claims_too_much(claim: Range, program: Program, description: Description) -> Iterable[Failure]:
-    """`in lo..hi` may narrow integers only, and has to admit what get_inputs gives."""
-    tensor = program.tensors[claim.tensor]
-    line = feedback.show_source(claim.source)
-    if kind(tensor.dtype) != "int":
-        yield Failure("range", f"`in` and `unique` are for integer inputs\n    {line}", claim.source.line, claim.tensor)
-    domain = description.domains.get(tensor.external.key) if tensor.external else None
-    if domain is None:
-        return
-    below = claim.low is not None and domain.low is not None and domain.low < claim.low
-    above = claim.high is not None and domain.high is not None and domain.high >= claim.high
-    if below or above:
-        reason = f"the range of `{claim.tensor}` leaves out values of get_inputs: {domain.low} to {domain.high}"
-        yield Failure("range", f"{reason}\n    {line}", claim.source.line, claim.tensor)
 
 
 def untested_decisions(full: Program | None, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -222,6 +205,7 @@ def _certificate(
         failures=failures,
         untested_decisions=untested,
         assumed_ranges=() if full is None else tuple(feedback.show_source(claim.source) for claim in full.ranges),
+        assumed_facts=() if full is None else tuple(feedback.show_source(fact.source) for fact in full.facts),
         dead=dead,
         unused_state=unused,
         warnings=_warnings(description, done, unused),
@@ -284,7 +268,7 @@ def recheck(reference: Reference, text: str, certificate: Certificate) -> Certif
     step = _recheck_step(certificate)
     if step is None:
         return _revoked(certificate, "the certificate records no trial")
-    outcome = attempt(reference, text, certificate.sizes[step.size].assignment(), step)
+    outcome = attempt(reference, parse(text), certificate.sizes[step.size].assignment(), step)
     if outcome.passed:
         return certificate
     return replace(certificate, verdict="unverified", failures=_failures(Trials((outcome,))))

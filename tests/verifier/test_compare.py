@@ -118,7 +118,7 @@ def test_plain_numbers(ours, expected, same):
 
 def test_rounding_noise_is_not_compared_with_rounding_noise():
     noise = leaf(RNG.normal(size=16) * 1e-17, change=0.7)
-    rules = Rules(scale=3.0)
+    rules = Rules(origins=(np.array([3.0, -1.0]),))
     assert compare(output(), np.zeros(16), noise, rules).status == "equal"
     assert not compare(output(), np.zeros(16), noise, rules).informative
     assert compare(output(), np.full(16, 0.1), noise, rules).status == "different"
@@ -126,8 +126,9 @@ def test_rounding_noise_is_not_compared_with_rounding_noise():
 
 def test_zeros_are_expected_only_up_to_rounding():
     zero = leaf(np.zeros(5))
-    assert compare(output(), np.full(5, 1e-16), zero, RULES).status == "equal"
-    assert compare(output(), np.full(5, 1e-3), zero, RULES).status == "different"
+    rules = Rules(origins=(np.ones(3),))
+    assert compare(output(), np.full(5, 1e-16), zero, rules).status == "equal"
+    assert compare(output(), np.full(5, 1e-3), zero, rules).status == "different"
 
 
 def test_native_tolerance_depends_on_the_coarsest_type():

@@ -364,6 +364,30 @@ def test_a_range_has_to_admit_the_values_of_the_original():
     assert "range" in {failure.kind for failure in narrow.failures}
 
 
+def test_a_false_fact_about_a_captured_tensor_fails():
+    def masked(inputs, state):
+        return {"": inputs["x"] @ np.tril(state["mask"]) * 1.0}
+
+    reference = Original(masked, {"x": "BK"}, {"mask": "KK"})
+    reference.array = lambda name, shape, rng, distribution: (
+        np.tril(np.ones(shape)) if name == "mask" else rng.normal(size=shape)
+    )
+    text = """program masked
+input x[B, K]
+param m = "mask"[K, K]
+fact m[i, j] == ({relation})
+for b<B, j<K, i<K: y[b, j] += x[b, i] * m[i, j]
+output y
+"""
+    certificate = verify(reference, text.format(relation="j <= i"))
+    assert certificate.verdict == "verified", certificate.feedback()
+    assert "fact m[i, j]" in certificate.assumed_facts[0]
+    wrong = verify(reference, text.format(relation="j < i"))
+    assert wrong.verdict == "unverified"
+    assert (wrong.failures[0].kind, wrong.failures[0].statement) == ("fact", 4)
+    assert "false for the captured values" in wrong.feedback()
+
+
 def test_dead_inputs_and_unused_state_are_listed():
     reference = original(inputs={"x": "BK", "spare": "O"}, state={**LINEAR["state"], "never_read": "K"})
     certificate = verify(reference, TEXT)
