@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import lcm
 
 from ..types import Assignment, Limits, Mode
@@ -134,14 +135,11 @@ class _Search:
         self._shrink_heavy()
 
     def _one_by_one(self, reserve_s: float) -> None:
-        for _ in range(2):
-            before = self._changes()
+        for most in (4, 40):
             for group in sorted(self._groups, key=lambda group: (not group.batch, -group.value)):
                 small = group.value <= min(_FINE, group.full - 1) or group.full <= _SMALL
                 if self._attempts.time_left > reserve_s and not small:
-                    self._shrink_one(group)
-            if self._changes() == before:
-                break
+                    self._shrink_one(group, most)
 
     def _at_once(self, rank: int) -> bool:
         """All groups small together, larger ones staying larger. Rank 0: primes; 1: multiples of the small literals
@@ -201,18 +199,18 @@ class _Search:
             return
         primes = [prime for prime in _PRIMES if prime < full and prime not in taken]
         factors = [factor for factor in _FACTORS if full % factor == 0]
-        rich = [value for value in (12, 24, 16, 32, 48, 64) if full % value == 0 and value < full]
+        rich = [value for step in (12, 8) if full % step == 0 for value in (step, 2 * step, 3 * step, 5 * step)]
         multiples = sorted({f * q for f in factors for q in (1, 2, 3, 5) if 4 < f * q < full})
         halves = [full >> shift for shift in range(full.bit_length() - 2, 0, -1) if full % (1 << shift) == 0]
-        others = [value for value in (*rich, *multiples, *halves) if value > 4 and value not in taken]
+        others = [value for value in (*rich, *multiples, *halves) if 4 < value < full and value not in taken]
         yield from dict.fromkeys((*primes[:2], *others, *primes[2:]))
 
     def _used(self, group: Group) -> set[int]:
         return {other.value for other in self._groups if other is not group}
 
-    def _shrink_one(self, group: Group) -> bool:
+    def _shrink_one(self, group: Group, most: int = 40) -> bool:
         enough = self._attempts.time_left - _GROUP_S
-        for value in self._choices(group, self._used(group)):
+        for value in islice(self._choices(group, self._used(group)), most):
             if self._attempts.time_left < max(enough, 2):
                 return False
             if value < group.value and self._try([(group, value)]):
@@ -241,12 +239,14 @@ class _Search:
     def _shrink_with(self, group: Group, knob: Knob) -> None:
         helper = Group((knob,), knob.value, fixed=True)
         self._groups.append(helper)
-        for small in (4, 3, 2):
-            for value in sorted(value for value in self._choices(group, ()) if 16 <= value <= 4 * _FINE):
+        for small in (4, 2, 3):
+            for value in [value for value in (64, 32, 48, 96, 24, 36) if value < group.full]:
                 if self._attempts.time_left < 3:
                     break
-                if small != knob.value and self._try([(helper, small), (group, value)]):
+                moves = [(helper, small), (group, value)]
+                if small != knob.value and self._try(moves) and self._attempts.real(self._changes()).ok:
                     return
+                helper.value, group.value = knob.value, group.full
         self._groups.remove(helper)
 
     def _shrink_heavy(self) -> None:
@@ -364,6 +364,8 @@ class _Search:
     def _fallbacks(self, group: Group, index: int) -> Iterator[int]:
         wider = Group(group.knobs, group.value, _factor(group.value))
         yield from list(_others(wider, self._used(group), index))[:2]
+        if group.full > _SMALL:
+            yield from (value for value in (2 * group.value, 3 * group.value) if value not in self._used(group))
 
     # -- results --------------------------------------------------------------------------------------------------
 
