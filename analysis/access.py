@@ -238,10 +238,10 @@ def _lone(sizes: Mapping[str, int], axes: Sequence[Axis]) -> dict[str, Index] | 
     """For axes that are each one distinct iterator plus a constant: the iterators in terms of the axes."""
     found: dict[str, Index] = {}
     for k, index, _ in axes:
-        if len(index.terms) != 1 or not isinstance(index.terms[0][0], Iter) or abs(index.terms[0][1]) != 1:
+        if not is_lone(index):
             return None
         (atom, sign), = index.terms
-        if atom.name in found:
+        if not isinstance(atom, Iter) or atom.name in found:
             return None
         found[atom.name] = indices.scale(
             indices.add(indices.iterator(axis(k)), indices.constant(-index.const)), sign
@@ -442,7 +442,8 @@ def _merge(left: Part, right: Part, shape: tuple[int, ...]) -> Part | None:
     lines = [holds_all([c for c in side if constraint_iterators(c) == {name}], env, (shape[k],))
              for side in (left, right)]
     common = frozenset(c for c in left & right if constraint_iterators(c) != {name})
-    return common | frozenset(axis_constraints(lines[0] | lines[1], k, 0, shape[k]))
+    either: Bools = np.logical_or(lines[0], lines[1])
+    return common | frozenset(axis_constraints(either, k, 0, shape[k]))
 
 
 def _merge_ranges(left: Part, right: Part, name: str, size: int) -> Part | None:
@@ -502,8 +503,3 @@ def restrict(index: Sequence[Index], piece: Iterable[Constraint]) -> tuple[Const
 def is_lone(index: Index) -> bool:
     return len(index.terms) == 1 and isinstance(index.terms[0][0], Iter) and abs(index.terms[0][1]) == 1
 
-
-__all__ = [
-    "WHOLE", "Image", "Part", "Region", "add_part", "add_region", "axis", "box_of", "complement", "count_parts",
-    "disjoint", "elements", "image", "is_lone", "restrict", "whole_region",
-]

@@ -16,6 +16,7 @@ from ..ir.dtypes import kind
 from ..ir.ops import IDENTITY, Combine
 from ..ir.program import Apply, Cast, Compare, Const, Expr, Fact, Index, IndexValue, Iter, Program, Read
 from .access import restrict
+from .ranks import plain_iterator
 from .space import Constraint, Space, at_least, canonical, decide, depends_on_data, has_fetch, implied, negate
 
 CELLS_LIMIT = 48
@@ -67,15 +68,10 @@ def claims_of(program: Program) -> dict[str, Claim]:
 def _claim(fact: Fact) -> Claim | None:
     match fact.claim:
         case Apply("eq", (Read(tensor, pattern, None), right), _) if tensor == fact.tensor:
-            names = [index.terms[0][0].name for index in pattern if index.terms and _is_iterator(index)]
-            plain = all(not index.terms or _is_iterator(index) for index in pattern)
-            return Claim(pattern, right) if plain and len(set(names)) == len(names) else None
+            names = [plain_iterator(index) for index in pattern if index.terms]
+            return Claim(pattern, right) if None not in names and len(set(names)) == len(names) else None
         case _:
             return None
-
-
-def _is_iterator(index: Index) -> bool:
-    return len(index.terms) == 1 and isinstance(index.terms[0][0], Iter) and index.terms[0][1] == 1 and not index.const
 
 
 def identity_of(combine: Combine, expr: Expr) -> bool:

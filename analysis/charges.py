@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..ir import indices
-from ..ir.program import Const, External, Index, Nest, Output, Read
-from .access import Region, add_part, add_region, axis, box_of, elements, image, restrict, whole_region
-from .demand import Demand, written_in_place
-from .flat import Flat, FlatNest, FlatStatement, Recur, Start
-from .space import has_fetch, space_of
+from ..ir.program import External, Index
+from .access import Region, add_part, add_region, axis, box_of, elements, image
+from .aliases import copies, is_unchanged_input, output_region, resolve
+from .demand import Demand
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,74 +149,14 @@ Buffers = dict[tuple[str, str], Region]
 def _buffers(demand: Demand) -> tuple[Buffers, dict[tuple[str, str], str]]:
     """Written region by (tensor, storage type), and the name of the first output that lies there."""
     flat = demand.flat
-    copies = _copies(flat)
+    known = copies(flat)
     buffers: Buffers = {}
     names: dict[tuple[str, str], str] = {}
     for position, output in enumerate(flat.program.outputs):
-        if output.tensor is None:
+        if output.tensor is None or is_unchanged_input(output, known, flat):
             continue
-        base, region = _resolve(output.tensor, _output_region(output, flat), copies, flat)
-        if flat.tensors[base].external is not None and flat.tensors[base].dtype == output.dtype:
-            continue
+        base, region = resolve(output.tensor, output_region(output, flat), known, flat)
         key = (base, output.dtype)
         buffers[key] = add_region(buffers.get(key, Region(flat.tensors[base].shape)), region)
         names.setdefault(key, output.name or str(position))
     return buffers, names
-
-
-def _output_region(output: Output, flat: Flat) -> Region:
-    assert output.tensor is not None
-    written = None if output.kind == "result" else written_in_place(flat, output.tensor, output.name)
-    return whole_region(flat.tensors[output.tensor].shape) if written is None else written
-
-
-def _copies(flat: Flat) -> dict[str, FlatNest]:
-    """Tensors that are one plain copy of (part of) another."""
-    writers: dict[str, list[FlatNest]] = {}
-    filled: set[str] = set()
-    _collect(flat.body, writers, filled)
-    found: dict[str, FlatNest] = {}
-    for name, nests in writers.items():
-        nest = nests[0].nest
-        if len(nests) == 1 and name not in filled and nest.combine == "=" and _is_plain(nest, flat):
-            found[name] = nests[0]
-    return found
-
-
-def _collect(body: Sequence[FlatStatement], writers: dict[str, list[FlatNest]], filled: set[str]) -> None:
-    for statement in body:
-        match statement:
-            case FlatNest(nest):
-                writers.setdefault(nest.target, []).append(statement)
-            case Start(tensor, Const()):
-                filled.add(tensor)
-            case Recur(body=inner):
-                _collect(inner, writers, filled)
-            case _:
-                pass
-
-
-def _is_plain(nest: Nest, flat: Flat) -> bool:
-    value = nest.value
-    if not isinstance(value, Read) or value.fill is not None or any(has_fetch(index) for index in (*value.index,
-                                                                                                *nest.at)):
-        return False
-    return flat.tensors[value.tensor].dtype == flat.tensors[nest.target].dtype
-
-
-def _resolve(tensor: str, region: Region, copies: dict[str, FlatNest], flat: Flat) -> tuple[str, Region]:
-    """The buffer that a chain of views lies in, and the elements of it that are meant."""
-    while tensor in copies:
-        nest, free = copies[tensor].nest, copies[tensor].free
-        value = nest.value
-        assert isinstance(value, Read)
-        space = space_of(nest.loops, nest.where)
-        moved = Region(flat.tensors[value.tensor].shape)
-        for part in region.parts:
-            moved = add_part(moved, image(space.with_constraints(restrict(nest.at, part)), value.index, moved.shape))
-        if not moved.exact or (elements(moved) != elements(region) and not free):
-            break
-        tensor, region = value.tensor, moved
-    return tensor, region
-
-

@@ -21,6 +21,7 @@ from .access import (
     restrict,
     whole_region,
 )
+from .aliases import copies, is_unchanged_input, output_region
 from .cells import Cell, Knowledge, split
 from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
 from .space import Constraint, Space, between, constraint_iterators, count, depends_on_data, has_fetch, space_of
@@ -70,32 +71,12 @@ def demand(flat: Flat, knowledge: Knowledge) -> Demand:
 
 
 def _seed(state: Demand) -> None:
+    known = copies(state.flat)
     for output in state.flat.program.outputs:
-        if output.tensor is None:
-            continue
-        written = None if output.kind == "result" else written_in_place(state.flat, output.tensor, output.name)
-        if written is None:
-            state.add_whole(output.tensor)
-        else:
-            for part in written.parts:
-                state.add(output.tensor, Image(part, written.exact))
-
-
-def written_in_place(flat: Flat, tensor: str, key: str) -> Region | None:
-    """For a mutated input or state entry that starts as a copy of itself: the elements that nests write."""
-    starts = [item for item in flat.body if isinstance(item, Start) and item.tensor == tensor]
-    if len(starts) != 1 or not isinstance(starts[0].init, str):
-        return None
-    origin = flat.tensors[starts[0].init].external
-    if origin is None or origin.key != key:
-        return None
-    region = Region(flat.tensors[tensor].shape)
-    for item in flat.body:
-        if isinstance(item, FlatNest) and item.nest.target == tensor and item.nest.source is not starts[0].source:
-            region = add_part(region, image(space_of(item.nest.loops, item.nest.where), item.nest.at, region.shape))
-        elif isinstance(item, Recur):
-            return None
-    return region
+        if output.tensor is not None and not is_unchanged_input(output, known, state.flat):
+            region = output_region(output, state.flat)
+            for part in region.parts:
+                state.add(output.tensor, Image(part, region.exact))
 
 
 def _backward(body: Sequence[FlatStatement], state: Demand) -> None:
@@ -236,6 +217,8 @@ def _part_hull(part: Iterable[Constraint], position: int, size: int) -> tuple[in
                 high = min(high, const)
             case (1, "=="):
                 low, high = max(low, -const), min(high, -const)
+            case _:
+                pass
     return low, high
 
 

@@ -3,22 +3,22 @@ or more factors pairwise in the cheapest order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
 from ..ir import indices
 from ..ir.ops import IDENTITY, SCALAR_OPS
-from ..ir.program import Apply, Cast, Const, Expr, Fetch, Index, IndexValue, Iter, Nest, Read, Tensor
+from ..ir.program import Apply, Atom, Cast, Compare, Const, Expr, Fetch, Index, IndexValue, Iter, Nest, Read, Tensor
 from .access import Image, Region, add_part, elements, image
 from .cells import Cell
 from .demand import Demand
 from .factors import Product, addends, factorise
 from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
-from .operations import Operation, Traffic
+from .operations import Kind, Operation, Traffic
 from .scope import Scope, determined, occurring, reads_tensor
-from .space import Compare, constraint_iterators
+from .space import Constraint, constraint_iterators, has_fetch, substitute
 
 _POWERS = {2: 1, 3: 2, 4: 2}
 ORDER_LIMIT = 6
@@ -189,7 +189,7 @@ class _Statement:
             order.setdefault(name, len(order))
         names = tuple(order)
         sizes = dict(cell.space.sizes)
-        links = frozenset(str(_constraint_key(c, order)) for c in cell.space.constraints)
+        links = frozenset(_constraint_key(c, order) for c in cell.space.constraints)
         return nest.combine, at, value, tuple(sizes[n] for n in names), links, self.target.shape, self.target.dtype
 
     # one group of cells with the same expression
@@ -205,7 +205,7 @@ class _Statement:
 
     def _result(self, scope: Scope) -> Traffic:
         """Distinct elements of the target that are written."""
-        if any(_has_fetch(index) for index in self.nest.at):
+        if any(has_fetch(index) for index in self.nest.at):
             size = min(scope.points(scope.sizes), elements(self.state.demand.region(self.nest.target)))
             return Traffic(self.target.dtype, size)
         return Traffic(self.target.dtype, elements(scope.region(self.nest.at, self.target.shape)))
@@ -227,7 +227,7 @@ class _Statement:
     def _copy(self, scope: Scope, read: Read, result: Traffic) -> None:
         """A copy that gives each element of the source at most once is a view and moves nothing."""
         source = scope.touched(read)
-        indirect = any(_has_fetch(index) for index in (*read.index, *self.nest.at))
+        indirect = any(has_fetch(index) for index in (*read.index, *self.nest.at))
         indirect = indirect or self.nest.target in self.state.outputs
         if source.elements == result.elements and source.dtype == result.dtype and not indirect:
             return
@@ -257,7 +257,7 @@ class _Statement:
         if self._is_prefix(scope, operand.names, fixed):
             return scope.points(operand.names) - scope.points(operand.names & fixed)
         names = operand.names | (scope.coupled(operand.names) if operand.names else frozenset())
-        if not any(_has_fetch(index) for index in self.nest.at):
+        if not any(has_fetch(index) for index in self.nest.at):
             outputs = scope.points(names & fixed)
             if not fixed >= _at_names(self.nest):
                 outputs = self._result(scope).elements
@@ -451,11 +451,11 @@ class _Statement:
         return key, tuple(sizes[name] for name in names), parts
 
     def _emit(
-        self, *, kind: str, label: str, dtype: str, macs: int = 0, macs_nominal: int = 0, vector: int = 0,
+        self, *, kind: Kind, label: str, dtype: str, macs: int = 0, macs_nominal: int = 0, vector: int = 0,
         special: int = 0, comparisons: int = 0, reads: tuple[Traffic, ...] = (), writes: tuple[Traffic, ...] = (),
     ) -> None:  # fmt: skip
         self.state.operations.append(Operation(
-            kind=kind, label=label, source=self.nest.source, dtype=dtype, macs=macs,  # type: ignore[arg-type]
+            kind=kind, label=label, source=self.nest.source, dtype=dtype, macs=macs,
             macs_nominal=macs_nominal, vector=vector, special=special, comparisons=comparisons, reads=reads,
             writes=writes,
         ))  # fmt: skip
@@ -520,21 +520,17 @@ def _without_cast(expr: Expr) -> Expr:
     return _without_cast(expr.arg) if isinstance(expr, Cast) else expr
 
 
-def _has_fetch(index: Index) -> bool:
-    return any(True for _ in indices.index_reads(index))
-
-
 def _at_names(nest: Nest) -> frozenset[str]:
     return frozenset(name for index in nest.at for name in indices.iterators(index))
 
 
-def _transposed(nest: Nest, tensors: dict[str, Tensor] | object, fixed: frozenset[str]) -> dict[str, int]:
+def _transposed(nest: Nest, tensors: Mapping[str, Tensor], fixed: frozenset[str]) -> dict[str, int]:
     """Output iterators whose nominal range is the input's: those that a tap iterator is subtracted from."""
     found: dict[str, int] = {}
     for read in indices.reads(nest.value):
         if read.fill is None:
             continue
-        for index, size in zip(read.index, tensors[read.tensor].shape, strict=True):  # type: ignore[index]
+        for index, size in zip(read.index, tensors[read.tensor].shape, strict=True):
             signs = _signs(index, 1)
             outputs = [name for name, sign in signs.items() if name in fixed and sign > 0]
             taps = [name for name, sign in signs.items() if name not in fixed and sign < 0]
@@ -558,14 +554,14 @@ def _index_key(index: Index, order: dict[str, int], state: Normaliser) -> object
     return tuple((_atom_key(atom, order, state), factor) for atom, factor in index.terms), index.const
 
 
-def _atom_key(atom: object, order: dict[str, int], state: Normaliser) -> object:
+def _atom_key(atom: Atom, order: dict[str, int], state: Normaliser) -> object:
     match atom:
         case Iter(name):
             return order.setdefault(name, len(order))
         case Fetch(read):
             return "fetch", _expr_key(read, order, state)
         case _:
-            return type(atom).__name__, _index_key(atom.arg, order, state), atom.by  # type: ignore[attr-defined]
+            return type(atom).__name__, _index_key(atom.arg, order, state), atom.by
 
 
 def _expr_key(expr: Expr, order: dict[str, int], state: Normaliser) -> object:
@@ -583,10 +579,6 @@ def _expr_key(expr: Expr, order: dict[str, int], state: Normaliser) -> object:
             return "const", value, dtype
 
 
-def _constraint_key(constraint: object, order: dict[str, int]) -> object:
-    from .space import Member, substitute
-
-    values = {name: indices.iterator(f"#{place}") for name, place in order.items()}
-    moved = substitute(constraint, values)  # type: ignore[arg-type]
-    return repr(moved) if not isinstance(moved, Member) else (moved, hash(moved.bits))
+def _constraint_key(constraint: Constraint, order: dict[str, int]) -> object:
+    return substitute(constraint, {name: indices.iterator(f"#{place}") for name, place in order.items()})
 

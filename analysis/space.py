@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd, prod
 from typing import Any, TypeAlias
 
@@ -102,6 +102,8 @@ def constraints_of(condition: Condition | None) -> tuple[Constraint, ...]:
                 found.append(canonical(part))
             case AnyOf():
                 found.append(part)
+            case AllOf():
+                raise AssertionError("conjunctions are flat here")
     return tuple(found)
 
 
@@ -377,9 +379,9 @@ def holds(constraint: Constraint | Condition, env: Mapping[str, Ints]) -> Bools:
                 value == 0 if plain.relation == "==" else value != 0)
             return np.asarray(found)
         case AllOf(args):
-            return np.logical_and.reduce(np.broadcast_arrays(*(holds(arg, env) for arg in args)))
+            return reduce(np.logical_and, (holds(arg, env) for arg in args))
         case AnyOf(args):
-            return np.logical_or.reduce(np.broadcast_arrays(*(holds(arg, env) for arg in args)))
+            return reduce(np.logical_or, (holds(arg, env) for arg in args))
         case Member():
             return _is_member(constraint, env)
 
@@ -397,7 +399,7 @@ def _is_member(member: Member, env: Mapping[str, Ints]) -> Bools:
         offset = values(index, env) - low
         inside = inside & (offset >= 0) & (offset < size)
         position.append(np.clip(offset, 0, size - 1))
-    marked = inside & _bitmap(member.bits, member.shape)[tuple(position)]
+    marked: Bools = inside & _bitmap(member.bits, member.shape)[tuple(position)]
     return marked if member.inside else ~marked
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from solar_agent.analysis.arch import (
     ArchError,
     list_archs,
