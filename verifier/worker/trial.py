@@ -25,6 +25,7 @@ from .tree import Arguments, leaves_of, replace_tensors
 Outcome = Literal["finite", "nonfinite", "raised"]
 _MOST_CHECKS = 40
 _RELATIVE_STEP = 2.0**-52
+_JOLTS = 1 << 16
 
 
 @dataclass(slots=True)
@@ -100,10 +101,12 @@ def run(
     """One run on fresh copies. With `earlier`, its draws are replayed and, promoted, its dtype questions answered.
     `change` alters the float64 values of inputs and state."""
     prepared.renewed()
-    state = renew(prepared.blocks, lambda block: _start(setting.state[block.name], promote, change))
-    before = renew(prepared.blocks, lambda block: _start(setting.state[block.name], promote, change))
-    inputs = renew(setting.inputs, lambda block: _start(block.flat, promote, change))
-    inputs_before = renew(setting.inputs, lambda block: _start(block.flat, promote, change))
+    starts = {block.name: _start(setting.state[block.name], promote, change) for block in prepared.blocks}
+    state = renew(prepared.blocks, lambda block: starts[block.name].clone())
+    before = renew(prepared.blocks, lambda block: starts[block.name])
+    input_starts = {block.name: _start(block.flat, promote, change) for block in setting.inputs}
+    inputs = renew(setting.inputs, lambda block: input_starts[block.name].clone())
+    inputs_before = renew(setting.inputs, lambda block: input_starts[block.name])
     install(prepared.blocks, state)
     log = DrawLog(replay=tuple(earlier.log.drawn) if earlier else None)
     seen = Watched()
@@ -282,12 +285,16 @@ def _blame_state(prepared: Prepared, distribution: Distribution, seed: int) -> b
 
 
 def _jolt(seed: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Each element up or down by one step; the pattern of signs repeats in large tensors, from another place in each."""
     generator = torch.Generator()
     generator.manual_seed(seed + 104729)
+    signs = torch.randint(0, 2, (_JOLTS,), generator=generator).double() * 2 - 1
+    factors = 1 + signs * _RELATIVE_STEP
 
     def jolt(flat: torch.Tensor) -> torch.Tensor:
-        signs = torch.randint(0, 2, tuple(flat.shape), generator=generator).double() * 2 - 1
-        return flat + flat * signs * _RELATIVE_STEP
+        count = flat.numel()
+        shifted = factors.roll(int(torch.randint(0, _JOLTS, (), generator=generator)))
+        return flat * shifted.repeat(-(-count // _JOLTS))[:count].reshape(flat.shape)
 
     return jolt
 
