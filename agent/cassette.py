@@ -41,7 +41,8 @@ class Turn:
 class Meta:
     """What lies beside the recordings of one program.
 
-    `origin` says truthfully who wrote the answers; `verdict` what the last of them came to. `wires`: provider ->
+    `origin` says truthfully who wrote the answers; `verdict` what the last of them came to, `certificate` the hash of
+    its certificate. `worked_examples` is false where the prompt did without them. `wires`: provider ->
     {"file", "format", "model"}. `lines`: section sha256 -> the hashes of its lines, run together."""
 
     program: str
@@ -58,6 +59,8 @@ class Meta:
     entry: str | None = None
     inputs: str | None = None
     mode: str = "eval"
+    worked_examples: bool = True
+    certificate: str | None = None
     format: int = FORMAT
 
     def to_json(self) -> str:

@@ -43,9 +43,10 @@ class Facts:
     results: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     tool: bool = False
+    worked_examples: bool = True
 
 
-def gathered(description: Description, *, tool: bool = False) -> Facts:
+def gathered(description: Description, *, tool: bool = False, worked_examples: bool = True) -> Facts:
     bindings = description.bindings
     sources, source_notes = _within_sources(description.sources)
     state, state_notes = _within(grouped(_typed(bindings.state)), STATE_TOKENS, "state entries")
@@ -65,6 +66,7 @@ def gathered(description: Description, *, tool: bool = False) -> Facts:
         results=tuple(_result_line(leaf) for leaf in description.leaves or ()),
         warnings=(*source_notes, *state_notes, *attribute_notes),
         tool=tool,
+        worked_examples=worked_examples,
     )
 
 

@@ -88,14 +88,13 @@ def fresh_prompt(facts: Facts, earlier: tuple[Failed, ...]) -> RenderedPrompt:
 def _prompt(facts: Facts, task: str) -> RenderedPrompt:
     sources = [(name, text, fence_for(text)) for name, text in facts.sources]
     program = _render("program.jinja", facts=facts, sources=sources)
-    return RenderedPrompt(system_part(), program, task, facts.warnings)
+    return RenderedPrompt(system_part(facts.worked_examples), program, task, facts.warnings)
 
 
-@lru_cache(maxsize=1)
-def system_part() -> str:
-    return _render(
-        "system.jinja", language=_language(), prelude="\n".join(prelude_signatures()), examples=list(_examples())
-    )
+@lru_cache(maxsize=2)
+def system_part(worked_examples: bool = True) -> str:
+    examples = list(_examples()) if worked_examples else []
+    return _render("system.jinja", language=_language(), prelude="\n".join(prelude_signatures()), examples=examples)
 
 
 @lru_cache(maxsize=1)

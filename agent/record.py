@@ -120,8 +120,12 @@ def record_with(
         for provider in place.providers:
             (folder / f".{provider}.new").replace(folder / f"{provider}.yaml")
     meta = _meta(description, program, place, options, made[-1])
-    (folder / META).write_text(replace(meta, verdict=result.verdict).to_json(), encoding="utf-8")
+    (folder / META).write_text(replace(meta, verdict=result.verdict, certificate=_hash(result)).to_json(), encoding="utf-8")
     return result
+
+
+def _hash(result: TranslationResult) -> str | None:
+    return None if result.certificate is None else result.certificate.hash
 
 
 def remembering(checker: Checker) -> Checker:
@@ -173,6 +177,7 @@ def _meta(description: Description, program: str, place: Place, options: Options
         entry=options.entry,
         inputs=options.inputs,
         mode=options.mode,
+        worked_examples=options.worked_examples,
     )
 
 
@@ -185,6 +190,7 @@ def _meta(description: Description, program: str, place: Place, options: Options
 @click.option("--entry")
 @click.option("--inputs")
 @click.option("--mode", type=click.Choice(["eval", "train"]), default="eval", show_default=True)
+@click.option("--worked-examples/--no-worked-examples", default=True, help="Whether the prompt shows them.")
 @click.option("--max-attempts", type=int, default=5, show_default=True)
 def main(files: tuple[Path, ...], answers: Path, cassettes: Path, origin: str, model: str, **asked: object) -> None:
     """Records the answers to the questions about FILES."""

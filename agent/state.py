@@ -60,6 +60,7 @@ class Options:
     escalate_to: str | None = None  # model of the fresh attempt
     api: Literal["chat", "responses"] = "chat"  # openai only
     submit_tool: bool = False  # the answer comes as arguments of the tool `submit_ir`
+    worked_examples: bool = True  # whether the prompt shows them; a replay asks as its recording did
     answer: Path | None = None  # manual: file with the answer
     entry: str | None = None
     inputs: str | None = None

@@ -150,7 +150,8 @@ def _asked(
     run = RunFolder.opened(run_id(description.source_sha256, prompt_version(), options, translator.name))
     finished = False
     try:
-        facts = gathered(description, tool=options.submit_tool)
+        shown = options.worked_examples and getattr(translator, "worked_examples", True)
+        facts = gathered(description, tool=options.submit_tool, worked_examples=shown)
         desk = Desk(options, program, description, checker, facts, translator, run, cache)
         result = _run(desk)
         finished = result.stop == "accepted" or not translator.keeps_replies and result.saved is None

@@ -63,6 +63,10 @@ class Replay:
         return "replay"
 
     @property
+    def worked_examples(self) -> bool:
+        return self.meta.worked_examples
+
+    @property
     def model(self) -> str | None:
         return self.client.model
 
