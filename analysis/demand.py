@@ -23,7 +23,7 @@ from .access import (
 )
 from .aliases import copies, is_unchanged_input, output_region
 from .cells import Cell, Knowledge, split
-from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
+from .flat import Choice, Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
 from .space import Constraint, Space, between, constraint_iterators, count, depends_on_data, has_fetch, space_of
 
 PASSES_LIMIT = 12
@@ -91,6 +91,9 @@ def _backward(body: Sequence[FlatStatement], state: Demand) -> None:
                         state.add_whole(tensor)
             case Recur():
                 _backward_scan(statement, state)
+            case Choice(condition, results):
+                if any(state.region(result).parts for result in results):
+                    state.add_whole(condition)
             case Start(tensor, init):
                 state.starts[tensor] = init
 

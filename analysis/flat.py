@@ -76,7 +76,15 @@ class Recur:
     source: Source
 
 
-FlatStatement: TypeAlias = FlatNest | FlatOpaque | Start | Recur
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run-time choice that the values of `results` depend on."""
+
+    condition: str
+    results: tuple[str, ...]
+
+
+FlatStatement: TypeAlias = FlatNest | FlatOpaque | Start | Recur | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +157,7 @@ def _statements(body: Sequence[Statement], context: _Context) -> Iterator[FlatSt
 
 def _branch(branch: Branch, context: _Context) -> Iterator[FlatStatement]:
     taken = context.arms[id(branch)]
+    yield Choice(branch.condition, tuple(result for _, _, result in branch.joins))
     yield from _statements(branch.then if taken else branch.orelse, context)
     for then, orelse, result in branch.joins:
         _localise(result, context)

@@ -13,6 +13,7 @@ from ..ir.program import (
     Cast,
     Declare,
     Expr,
+    Loop,
     Nest,
     Opaque,
     Program,
@@ -32,6 +33,7 @@ from .space import space_of
 if TYPE_CHECKING:
     from ..ir.execute import Execution, Values
 
+CARRY = "%carry"
 _REDUCTIONS = {"=": "none", "+": "add", "*": "mul"}
 
 
@@ -126,19 +128,19 @@ def lift(program: Program) -> EinsumGraph:
     """The graph of what the outputs need; the same program always gives the same graph."""
     separated = hoist(program)
     flat = flatten(separated)
-    needed = _needed(flat)
+    needed = _needed(separated)
     builder = _Builder(flat, needed)
     builder.run()
     return EinsumGraph(program.name, builder.finish(), _kept(separated, needed))
 
 
-def _needed(flat: Flat) -> frozenset[str]:
-    """Tensors that some output depends on."""
+def _needed(program: Program) -> frozenset[str]:
+    """Tensors that some output depends on, in both arms of run-time choices."""
     sources: dict[str, set[str]] = {}
-    for target, reads in _dependencies(flat.body):
+    for target, reads in _dependencies(program.body):
         sources.setdefault(target, set()).update(reads)
     found: set[str] = set()
-    open_ends = [output.tensor for output in flat.program.outputs if output.tensor is not None]
+    open_ends = [output.tensor for output in program.outputs if output.tensor is not None]
     while open_ends:
         tensor = open_ends.pop()
         if tensor not in found:
@@ -147,20 +149,33 @@ def _needed(flat: Flat) -> frozenset[str]:
     return frozenset(found)
 
 
-def _dependencies(body: Sequence[FlatStatement]) -> Iterator[tuple[str, set[str]]]:
+def _dependencies(body: Sequence[Statement]) -> Iterator[tuple[str, set[str]]]:
     for statement in body:
         match statement:
-            case FlatNest(nest):
-                yield nest.target, {read.tensor for read in _reads(nest)}
-            case FlatOpaque(opaque):
-                for output in opaque.outputs:
-                    yield output, set(opaque.inputs)
-            case Recur(carries=carries, body=inner):
-                yield from _dependencies(inner)
-                for carried, following, init, _ in carries:
-                    yield carried, {following, init}
-            case _:
-                pass
+            case Declare(tensor, init):
+                yield tensor, {init} if isinstance(init, str) else set()
+            case Nest():
+                yield statement.target, {read.tensor for read in _reads(statement)}
+            case View(tensor, _, read):
+                yield tensor, {item.tensor for item in indices.reads(read)}
+            case Opaque(outputs=outputs, inputs=inputs):
+                for output in outputs:
+                    yield output, set(inputs)
+            case Branch(condition, then, orelse, joins):
+                yield from _dependencies((*then, *orelse))
+                for left, right, result in joins:
+                    yield result, {left, right, condition}
+            case Scan():
+                yield from _scan_dependencies(statement)
+
+
+def _scan_dependencies(scan: Scan) -> Iterator[tuple[str, set[str]]]:
+    yield from _dependencies(scan.body)
+    for carry in scan.carries:
+        yield carry.inner, {carry.init, carry.next}
+        yield carry.final, {carry.init, carry.next}
+    for emit in scan.emits:
+        yield emit.outer, {emit.inner}
 
 
 def _reads(nest: Nest) -> list[Read]:
@@ -207,7 +222,7 @@ class _Builder:
     taken: set[str] = field(default_factory=set)
 
     def run(self) -> None:
-        for statement in _live(self.flat.body, self.needed):
+        for statement in _live(self.flat.body, self.needed, self.flat):
             targets = (
                 (statement.nest.target,) if isinstance(statement, FlatNest) else statement.opaque.outputs
             )
@@ -322,15 +337,26 @@ def _with_after(layer: Layer, after: tuple[str, ...]) -> Layer:
     return replace(layer, after=after)
 
 
-def _live(body: Sequence[FlatStatement], needed: frozenset[str]) -> Iterator[FlatNest | FlatOpaque]:
+def _carried(inner: str, init: str, scan: Recur, flat: Flat) -> FlatNest:
+    """What a scan hands from step to step, shown as its start value at every step."""
+    shape, depth = flat.tensors[inner].shape, flat.local.get(inner, 0)
+    loops = tuple(Loop(f"{CARRY}{k}", indices.constant(size)) for k, size in enumerate(shape))
+    at = tuple(indices.iterator(loop.name) for loop in loops)
+    origin = at[: flat.local.get(init, 0)] + at[depth:]
+    return FlatNest(Nest(loops, None, inner, at, "=", Read(init, origin), scan.source), (), free=True)
+
+
+def _live(body: Sequence[FlatStatement], needed: frozenset[str], flat: Flat) -> Iterator[FlatNest | FlatOpaque]:
     for statement in body:
         match statement:
             case FlatNest(nest) if nest.target in needed:
                 yield statement
             case FlatOpaque(opaque) if needed & set(opaque.outputs):
                 yield statement
-            case Recur(body=inner):
-                yield from _live(inner, needed)
+            case Recur():
+                yield from (_carried(carry[0], carry[2], statement, flat) for carry in statement.carries
+                            if carry[0] in needed)
+                yield from _live(statement.body, needed, flat)
             case _:
                 pass
 
@@ -339,6 +365,8 @@ def _type(nest: Nest, free: bool, real: bool) -> str:
     if real:
         return "conv" if any(len(list(indices.iterators(index))) > 1 for read in indices.reads(nest.value)
                              for index in read.index) else "matmul"
+    if nest.loops and nest.loops[0].name.startswith(CARRY):
+        return "carry"
     if nest.combine == "=":
         return "view" if free or isinstance(nest.value, Read) else "elementwise"
     return "reduce"

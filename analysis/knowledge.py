@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..ir.program import Const
 from .access import Image, Part, box_of, complement, image
 from .cells import Knowledge, Known, claims_of, split
-from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
+from .flat import Choice, Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
 from .space import Constraint, count, space_of
 
 KNOWN_LIMIT = 16
@@ -32,6 +32,8 @@ def _learn(body: Sequence[FlatStatement], knowledge: Knowledge) -> None:
                     knowledge.known.pop(output, None)
             case Recur(body=inner):
                 _learn(inner, knowledge)
+            case Choice():
+                pass
 
 
 def _learn_nest(flat: FlatNest, knowledge: Knowledge) -> None:
