@@ -6,6 +6,7 @@ from .. import syntax as s
 from ..bindings import Bindings
 from ..errors import IRError
 from ..program import Program
+from .declarations import run_ranges
 from .scope import Builder, Frame, Known
 from .statements import run
 
@@ -16,10 +17,16 @@ def elaborate(tree: s.Program, bindings: Bindings) -> Program:
     """Binds names to the captured program, inlines functions, unrolls `repeat`, decides compile-time conditions.
 
     Raises IRError with every problem found (at most 20)."""
-    builder = Builder(bindings, tree.lines, {d.name: d for d in tree.body if isinstance(d, s.Def)})
-    frame = Frame(is_top=True)
-    run(builder, frame, tree.body)
-    problems = list(builder.problems.values())
+    builder = Builder(bindings, tree.lines, {d.name: d for d in reversed(tree.body) if isinstance(d, s.Def)})
+    frame = Frame("top")
+    try:
+        run(builder, frame, tree.body)
+        run_ranges(builder)
+    except IRError as error:
+        builder.note(error)
+    except RecursionError:
+        raise IRError.at("calls and expressions are nested too deeply") from None
+    problems = sorted(builder.problems.values(), key=lambda problem: (problem.line, problem.column))
     if problems:
         raise IRError(tuple(problems[:_MOST_PROBLEMS]))
     if not builder.outputs:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import indices as ix
 from .. import syntax as s
 from ..dtypes import Typed, promote
 from ..ops import Combine
-from ..program import AllOf, Declare, Index, Iter, Loop, Nest
+from ..program import Declare, Index, Iter, Loop, Nest, Read
 from .constants import choose, is_known
 from .functions import call, is_function
-from .nest import (
-    Scope,
-    Value,
-    add_loops,
-    condition,
-    identity,
-    most,
-    reduced_type,
-    spread_index,
-    strong,
-    tensor_id,
-    value,
-)
-from .scope import Builder, Entry, Frame, Known, TensorRef
-from .simplify import ranges_of
+from .nest import Scope, Value, add_loops, both, condition, spread_index, tensor_id
+from .scope import Builder, Frame, Known, TensorRef
+from .simplify import most
+from .values import identity, reduced_type, strong, value
 
 _COMBINES: dict[str, Combine] = {
     "=": "=", "+": "+", "*": "*", "max": "max", "min": "min", "and": "and", "or": "or", "argmax": "argmax",
@@ -36,33 +27,35 @@ def run_for(builder: Builder, frame: Frame, statement: s.For, scope: Scope | Non
     base = scope or Scope(builder, frame, builder.source(statement.pos), "t")
     add_loops(base, statement.heads)
     if statement.where is not None:
-        added = condition(base, statement.where)
-        base.where = added if base.where is None else AllOf((base.where, added))
+        base.where = both(base.where, condition(base, statement.where))
     for inner in statement.body:
         match inner:
             case s.Assign():
                 _nest(builder, frame, base, inner)
             case s.For():
-                run_for(builder, frame, inner, _copy(base))
+                run_for(builder, frame, inner, base.inner())
             case _:
                 builder.fail("a nest holds assignments only, as in y[n] = x[n]", inner.pos)
 
 
-def _copy(scope: Scope) -> Scope:
-    return Scope(scope.builder, scope.frame, scope.source, scope.base, dict(scope.loops), scope.where, scope.spread)
-
-
 def _nest(builder: Builder, frame: Frame, base: Scope, statement: s.Assign) -> None:
-    scope = _copy(base)
-    scope.source = builder.source(statement.pos)
-    scope.base = statement.target.name
+    scope = base.inner(source=builder.source(statement.pos), base=statement.target.name)
     found = value(scope, statement.value)
     index = spread_index(scope, statement.target.index) if isinstance(statement.target, s.Subscript) else ()
     combine = _COMBINES[statement.op]
-    id_ = _target(scope, statement, index, combine, found)
     loops = tuple(scope.loops.values())
     if combine in ("argmax", "argmin"):
         _check_arg_reduction(scope, loops, index, statement.pos)
+    name = statement.target.name
+    _check_target(scope, name, statement.pos)
+    written = reduced_type(combine, found.typed)
+    if name in frame.declared:
+        id_ = _declared(scope, name, index, written, statement.pos)
+    else:
+        shape = _extents(scope, name, index, statement.pos)
+        if combine == "=" and retarget(scope, found, index, shape):
+            return
+        id_ = _made(scope, name, shape, strong(written), combine)
     builder.body.append(Nest(loops, scope.where, id_, index, combine, found.expr, scope.source))
 
 
@@ -70,37 +63,70 @@ def _check_arg_reduction(scope: Scope, loops: tuple[Loop, ...], index: tuple[Ind
     kept = {name for part in index for name in ix.iterators(part)}
     reduced = [loop.name for loop in loops if loop.name not in kept]
     if len(reduced) != 1:
-        scope.builder.fail(f"argmax= and argmin= reduce exactly one iterator, here {reduced or 'none'}", pos)
+        shown = ", ".join(reduced) or "none"
+        scope.builder.fail(f"argmax= and argmin= reduce exactly one iterator, here: {shown}", pos)
 
 
-def _target(
-    scope: Scope, statement: s.Assign, index: tuple[Index, ...], combine: Combine, found: Value
-) -> str:
-    """The tensor that an assignment writes: a declared one, or a new one with the iterators' extents."""
-    builder, frame, name = scope.builder, scope.frame, statement.target.name
-    if isinstance(frame.names.get(name), Known):
-        builder.fail(f"{name} is a size or compile-time value; a tensor needs another name", statement.pos)
-    if scope.iterator(name) is not None:
-        builder.fail(f"{name} is an iterator here; a tensor needs another name", statement.pos)
-    if name in frame.frozen and name not in frame.declared:
-        builder.fail(f"{name} is declared outside this scan; its body may only write names of its own", statement.pos)
-    written = reduced_type(combine, found.typed)
-    if name in frame.declared:
-        return _declared(scope, name, index, written, statement.pos)
+def _check_target(scope: Scope, name: str, pos: s.Pos) -> None:
+    if name in scope.loops:
+        scope.builder.fail(f"{name} is an iterator here; a tensor needs another name", pos)
+    assignable(scope.builder, scope.frame, name, pos)
+
+
+def assignable(builder: Builder, frame: Frame, name: str, pos: s.Pos) -> None:
+    """Refuses to give a tensor the name of something else, or that of a tensor outside of this scan."""
+    entry = frame.names.get(name)
+    if isinstance(entry, Known):
+        what = "a size or repeat variable" if entry.fixed else "a compile-time value"
+        builder.fail(f"{name} is {what}, {entry.value!r}; a tensor needs another name", pos)
+    if name in frame.iterators:
+        builder.fail(f"{name} is an iterator here; a tensor needs another name", pos)
+    if name in frame.frozen:
+        builder.fail(f"{name} is made outside this scan, whose body may assign only names of its own: carry it "
+                     f"(carry {name} = {name}, next {name} = …) or use another name", pos)  # fmt: skip
+
+
+def _extents(scope: Scope, name: str, index: tuple[Index, ...], pos: s.Pos) -> tuple[int, ...]:
+    """Shape of a tensor that a nest makes: the extents of the iterators on the left."""
     names = [_plain(part) for part in index]
-    if None in names or len(set(names)) != len(names):
-        builder.fail(f"declare {name} first (tensor {name}[…]): its index is not a list of distinct iterators",
-                     statement.pos)  # fmt: skip
-    ranges = ranges_of((), {n: (0, max(t - 1, 0)) for n, t in frame.iterators.values()})
-    extents: dict[str, int] = {n: hi + 1 for n, (_, hi) in ranges.items()}
-    for loop in scope.loops.values():
-        extents[loop.name] = most(loop, ranges)
-        ranges[loop.name] = (0, max(extents[loop.name] - 1, 0))
-    dtype = strong(written)
-    id_ = builder.local(name, tuple(extents[str(n)] for n in names), dtype)
-    builder.body.append(Declare(id_, identity(combine, dtype), scope.source))
-    frame.names[name] = TensorRef(id_)
+    extents = {loop.name: most(loop.extent, scope.box) for loop in scope.loops.values()}
+    found = tuple(extents[iterator] for iterator in names if iterator in extents)
+    if len(found) == len(index) and len(set(names)) == len(names):
+        return found
+    if any(iterator is not None and iterator not in extents for iterator in names):
+        scope.builder.fail(f"{name}[…] is indexed by the scan's iterator: emit collects what each step makes", pos)
+    scope.builder.fail(f"declare {name} first (tensor {name}[…]): its index is not a list of distinct iterators", pos)
+
+
+def _made(scope: Scope, name: str, shape: tuple[int, ...], dtype: str, combine: Combine) -> str:
+    builder = scope.builder
+    id_ = builder.local(name, shape, dtype)
+    start = identity(combine, dtype)
+    if start is None and (scope.where is not None or any(loop.extent.terms for loop in scope.loops.values())):
+        builder.partial.add(id_)
+    builder.body.append(Declare(id_, start, scope.source))
+    scope.frame.names[name] = TensorRef(id_)
     return id_
+
+
+def retarget(scope: Scope, found: Value, index: tuple[Index, ...], shape: tuple[int, ...]) -> bool:
+    """`y[…] = sum(…: …)` writes the reduction straight into y, where that is all the statement does."""
+    builder, body = scope.builder, scope.builder.body
+    if not isinstance(found.expr, Read) or found.expr.fill is not None or scope.where is not None or len(body) < 2:
+        return False
+    declare, nest = body[-2:]
+    if not isinstance(declare, Declare) or not isinstance(nest, Nest) or nest.target != found.expr.tensor:
+        return False
+    covers = {_plain(part) for part in found.expr.index} == {_plain(part) for part in index}
+    box = len(scope.loops) == len(index) and not any(loop.extent.terms for loop in scope.loops.values())
+    if not covers or not box or found not in scope.hoisted.values():
+        return False
+    del body[-2:], builder.tensors[nest.target]
+    id_ = builder.local(scope.base, shape, found.typed.name)
+    body.append(Declare(id_, declare.init, scope.source))
+    body.append(replace(nest, target=id_, at=index))
+    scope.frame.names[scope.base] = TensorRef(id_)
+    return True
 
 
 def _plain(index: Index) -> str | None:
@@ -112,16 +138,24 @@ def _plain(index: Index) -> str | None:
 
 
 def _declared(scope: Scope, name: str, index: tuple[Index, ...], written: Typed, pos: s.Pos) -> str:
+    """Id of a declared tensor that is about to be written; one that others hold is copied first."""
     builder = scope.builder
     id_ = tensor_id(scope, name, pos)
-    rank = len(builder.tensors[id_].shape)
-    if len(index) != rank:
-        shape = list(builder.tensors[id_].shape)
-        builder.fail(f"{name} has {rank} axes {shape}, but {len(index)} indices are given", pos)
+    shape = builder.tensors[id_].shape
+    if len(index) != len(shape):
+        given = f"{len(index)} {'index is' if len(index) == 1 else 'indices are'} given"
+        builder.fail(f"{name} has {len(shape)} axes {list(shape)}, but {given}", pos)
     if id_ in builder.pending:
         start = builder.pending[id_]
         builder.settle(id_, Typed(strong(written if start is None else promote(start, written))))
-    return id_
+    if id_ not in builder.shared:
+        return id_
+    copy = builder.local(name, shape, builder.tensors[id_].dtype)
+    if id_ in builder.partial:
+        builder.partial.add(copy)
+    builder.body.append(Declare(copy, id_, scope.source))
+    scope.frame.names[name] = TensorRef(copy)
+    return copy
 
 
 # statements on whole tensors
@@ -135,7 +169,10 @@ def run_assign(builder: Builder, frame: Frame, statement: s.Assign) -> None:
         _nest(builder, frame, Scope(builder, frame, builder.source(statement.pos), name), statement)
         return
     if statement.op != "=":
-        builder.fail("a reduction needs iterators: for i<N: y[] += x[i]", statement.pos)
+        shown = {"+": "+", "*": "*"}.get(statement.op)
+        hint = f"write {name} = {name} {shown} …, or " if shown and isinstance(frame.lookup(name), TensorRef) else ""
+        builder.fail(f"a reduction needs iterators: {hint}for i<N: {name}[] {statement.op}= x[i]", statement.pos)
+    assignable(builder, frame, name, statement.pos)
     result = whole(builder, frame, statement.value, name)
     shape = builder.tensors[result.id].shape
     if isinstance(statement.target, s.Subscript) and shape:
@@ -143,12 +180,13 @@ def run_assign(builder: Builder, frame: Frame, statement: s.Assign) -> None:
     bind(builder, frame, name, result, statement.pos)
 
 
-def bind(builder: Builder, frame: Frame, name: str, entry: Entry, pos: s.Pos) -> None:
+def bind(builder: Builder, frame: Frame, name: str, entry: TensorRef, pos: s.Pos) -> None:
     """Makes a name mean a tensor from here on."""
-    if isinstance(frame.names.get(name), Known):
-        builder.fail(f"{name} is a size or compile-time value; a tensor needs another name", pos)
+    assignable(builder, frame, name, pos)
     frame.names[name] = entry
     frame.declared.discard(name)
+    if any(frame.names.get(other) == entry for other in frame.declared):
+        builder.shared.add(entry.id)
 
 
 def run_unpack(builder: Builder, frame: Frame, statement: s.Unpack) -> None:
@@ -156,25 +194,21 @@ def run_unpack(builder: Builder, frame: Frame, statement: s.Unpack) -> None:
         builder.fail("(a, b) = … needs a call with several results", statement.pos)
     results = results_of(builder, frame, statement.value)
     if len(results) != len(statement.names):
-        given = f"{statement.value.name}() gives {len(results)} results"
+        given = f"{statement.value.name}() gives {len(results)} result{'' if len(results) == 1 else 's'}"
         builder.fail(f"{given}, not {len(statement.names)}", statement.pos)
     for name, result in zip(statement.names, results, strict=True):
         bind(builder, frame, name, result, statement.pos)
 
 
-def whole_id(builder: Builder, frame: Frame, expr: s.Expr, name: str) -> str:
-    """Id of the tensor that a whole-tensor expression makes (an alias makes none)."""
-    entry = whole(builder, frame, expr, name)
-    assert isinstance(entry, TensorRef)
-    return entry.id
-
-
 def whole(builder: Builder, frame: Frame, expr: s.Expr, name: str) -> TensorRef:
     """A whole-tensor expression: pointwise work on tensors of one shape and scalars, with calls anywhere."""
     match expr:
-        case s.Name() if not is_known(builder, frame, expr):
-            return TensorRef(tensor_id(Scope(builder, frame, builder.source(expr.pos), name), expr.name, expr.pos))
-        case s.Conditional(then, test, orelse) if is_known(builder, frame, test):
+        case s.Name() if not is_known(builder, frame, expr, frame.iterators):
+            scope = Scope(builder, frame, builder.source(expr.pos), name)
+            if scope.iterator(expr.name) is not None:
+                return _pointwise(builder, frame, expr, name)
+            return TensorRef(tensor_id(scope, expr.name, expr.pos))
+        case s.Conditional(then, test, orelse) if is_known(builder, frame, test, frame.iterators):
             return whole(builder, frame, then if choose(builder, frame, test) else orelse, name)
         case s.Call() if is_function(builder, expr.name):
             return _single(builder, frame, expr)
@@ -184,7 +218,7 @@ def whole(builder: Builder, frame: Frame, expr: s.Expr, name: str) -> TensorRef:
 
 def results_of(builder: Builder, frame: Frame, expr: s.Call) -> tuple[TensorRef, ...]:
     """All results of a call whose arguments are whole-tensor expressions."""
-    return call(builder, frame, expr, lambda arg, name: whole_id(builder, frame, arg, name))
+    return call(builder, frame, expr, lambda arg, name: whole(builder, frame, arg, name).id)
 
 
 def _single(builder: Builder, frame: Frame, expr: s.Call) -> TensorRef:
@@ -196,23 +230,27 @@ def _single(builder: Builder, frame: Frame, expr: s.Call) -> TensorRef:
 
 def _pointwise(builder: Builder, frame: Frame, expr: s.Expr, name: str) -> TensorRef:
     """Runs the calls inside first, then one nest over the common shape."""
-    local = frame.fork()
-    local.declared = frame.declared
+    local = frame.scratch()
     plain = _without_calls(builder, frame, local, expr)
-    shapes = {builder.tensors[id_].shape for id_ in _whole_names(local, plain)} - {()}
+    tensors = _named(local, plain)
+    shapes = {builder.tensors[ref.id].shape for _, ref in tensors} - {()}
     if len(shapes) > 1:
-        listed = ", ".join(f"{n} {list(builder.tensors[e.id].shape)}" for n, e in _named(local, plain))
+        listed = ", ".join(f"{n.partition('@')[0]} {list(builder.tensors[ref.id].shape)}" for n, ref in tensors)
         builder.fail(f"a statement on whole tensors needs equal shapes or scalars, but here are {listed}; "
                      "write the nest with iterators", expr.pos)  # fmt: skip
     shape = next(iter(shapes), ())
-    iterators = tuple(f"i{axis}" for axis in range(len(shape)))
-    at = tuple(ix.iterator(i) for i in iterators)
-    scope = Scope(builder, local, builder.source(expr.pos), name, whole=(at, shape))
-    scope.loops = {i: Loop(i, ix.constant(size)) for i, size in zip(iterators, shape, strict=True)}
+    scope = Scope(builder, local, builder.source(expr.pos), name)
+    loops = tuple(scope.add(f"%{axis}", f"i{axis}", ix.constant(size)) for axis, size in enumerate(shape))
+    at = tuple(ix.iterator(loop.name) for loop in loops)
+    scope.whole = (at, shape)
     found = value(scope, plain)
+    if retarget(scope, found, at, shape):
+        entry = local.names[name]
+        assert isinstance(entry, TensorRef)
+        return entry
     id_ = builder.local(name, shape, strong(found.typed))
     builder.body.append(Declare(id_, None, scope.source))
-    builder.body.append(Nest(tuple(scope.loops.values()), None, id_, at, "=", found.expr, scope.source))
+    builder.body.append(Nest(loops, None, id_, at, "=", found.expr, scope.source))
     return TensorRef(id_)
 
 
@@ -223,10 +261,6 @@ def _named(frame: Frame, expr: s.Expr) -> list[tuple[str, TensorRef]]:
         if isinstance(entry, TensorRef):
             found[name] = entry
     return list(found.items())
-
-
-def _whole_names(frame: Frame, expr: s.Expr) -> list[str]:
-    return [entry.id for _, entry in _named(frame, expr)]
 
 
 def _bare_names(expr: s.Expr) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from difflib import get_close_matches
 
 from .. import syntax as s
 from ..bindings import Constant
+from ..dtypes import DTYPES, integer_range, kind
 from ..errors import IRError
 from ..parse import parse_expression
 from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
@@ -22,48 +23,74 @@ _MATH: dict[str, Callable[[float], float]] = {
     "erf": math.erf, "sin": math.sin, "cos": math.cos, "abs": abs, "floor": math.floor, "ceil": math.ceil,
     "round": round, "sign": lambda x: (x > 0) - (x < 0), "int": int, "float": float,
 }  # fmt: skip
+_PLAIN = {*_MATH, "len", "min", "max", "pow", "select"}
 _KEYED = {"has", "is_none"}
 _MEASURES = {"rank", "numel"}
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_LARGEST = 1 << 200
+_MOST_POINTS = 100_000
 
 
 def is_known(  # noqa: C901 - one case a construct
-    builder: Builder, frame: Frame, expr: s.Expr, iterators: frozenset[str] = frozenset()
+    builder: Builder, frame: Frame, expr: s.Expr, iterators: Container[str] = ()
 ) -> bool:
     """Whether an expression needs no tensor element and no iterator."""
-
-    def all_known(*parts: s.Expr) -> bool:
-        return all(is_known(builder, frame, part, iterators) for part in parts)
-
     match expr:
         case s.Number() | s.String():
             return True
         case s.Name(name):
-            return name not in iterators and (name in _WORDS or isinstance(frame.lookup(name), Known))
+            return name not in iterators and (isinstance(frame.lookup(name), Known) or _is_word(frame, name))
         case s.TupleOf(items):
-            return all_known(*items)
+            return all(is_known(builder, frame, item, iterators) for item in items)
         case s.Subscript(name, index):
-            return isinstance(frame.lookup(name), Known) and all_known(*index)
+            known = name not in iterators and isinstance(frame.lookup(name), Known)
+            return known and all(is_known(builder, frame, part, iterators) for part in index)
         case s.Unary(_, arg):
-            return all_known(arg)
+            return is_known(builder, frame, arg, iterators)
         case s.Binary(_, left, right):
-            return all_known(left, right)
+            return is_known(builder, frame, left, iterators) and is_known(builder, frame, right, iterators)
         case s.Comparison(first, rest):
-            return all_known(first, *(right for _, right in rest))
+            return is_known(builder, frame, first, iterators) and all(
+                is_known(builder, frame, right, iterators) for _, right in rest
+            )
         case s.Logic(_, args):
-            return all_known(*args)
+            return all(is_known(builder, frame, arg, iterators) for arg in args)
         case s.Conditional(then, condition, orelse):
-            return all_known(condition) and all_known(then, orelse)
-        case s.Call(name, (s.Name(tensor),), ()) if name in _MEASURES and name not in builder.defs:
+            return all(is_known(builder, frame, part, iterators) for part in (condition, then, orelse))
+        case s.Call(name, (s.Name(tensor),), ()) if name in _MEASURES and builder.own(name) is None:
             return isinstance(frame.lookup(tensor), TensorRef)
         case s.Call(name, args, options):
-            known = name in _MATH or name in _KEYED or name in ("len", "min", "max", "pow")
-            return known and not options and name not in builder.defs and all_known(*args)
+            known = (name in _PLAIN or name in _KEYED) and not options and builder.own(name) is None
+            return known and all(is_known(builder, frame, arg, iterators) for arg in args)
+        case s.Reduction(heads=heads):
+            inner = None if any(isinstance(head, s.Spread) for head in heads) else _inside(frame, heads)
+            return inner is not None and _reduction_known(builder, frame, expr, inner, iterators)
         case _:
             return False
 
 
-def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:
+def _is_word(frame: Frame, name: str) -> bool:
+    return name in _WORDS and frame.lookup(name) is None
+
+
+def _inside(frame: Frame, heads: tuple[s.LoopHead, ...]) -> Frame:
+    """The frame of a compile-time reduction's body, its iterators at 0."""
+    inner = frame.scratch()
+    inner.names.update({head.name: Known(0) for head in heads if isinstance(head, s.Head)})
+    return inner
+
+
+def _reduction_known(
+    builder: Builder, frame: Frame, expr: s.Reduction, inner: Frame, iterators: Container[str]
+) -> bool:
+    own = {head.name for head in expr.heads if isinstance(head, s.Head)}
+    if any(name in iterators or frame.lookup(name) is not None for name in own):
+        return False
+    parts = [head.extent for head in expr.heads if isinstance(head, s.Head)] + [expr.body]
+    return all(is_known(builder, inner, part, iterators) for part in [*parts, *([expr.where] if expr.where else [])])
+
+
+def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:  # noqa: C901 - one case a construct
     """The value of a compile-time expression.
 
     Raises IRError where it is none, or where its arithmetic fails."""
@@ -79,8 +106,8 @@ def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:
         case s.Subscript():
             return _item(builder, frame, expr)
         case s.Unary(op, arg):
-            value = evaluate(builder, frame, arg)
-            return not value if op == "not" else -_number(builder, value, arg)
+            inner = evaluate(builder, frame, arg)
+            return not inner if op == "not" else -_number(builder, inner, arg)
         case s.Binary():
             return _binary(builder, frame, expr)
         case s.Comparison():
@@ -91,6 +118,8 @@ def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:
             return evaluate(builder, frame, then if choose(builder, frame, condition) else orelse)
         case s.Call():
             return _call(builder, frame, expr)
+        case s.Reduction():
+            return _reduce(builder, frame, expr)
         case _:
             builder.fail("a compile-time value is expected here", expr.pos)
 
@@ -100,6 +129,39 @@ def choose(builder: Builder, frame: Frame, condition: s.Expr) -> bool:
     outcome = bool(evaluate(builder, frame, condition))
     builder.decide(condition.pos, builder.line_text(condition.pos.line) if not builder.unit else "condition", outcome)
     return outcome
+
+
+def _reduce(builder: Builder, frame: Frame, expr: s.Reduction) -> Constant:
+    """A reduction over compile-time values, point by point."""
+    if expr.name not in _FOLDS:
+        builder.fail(f"{expr.name}(i<N: …) is not a reduction; there are {', '.join(_FOLDS)}", expr.pos)
+    found = list(_points(builder, frame.scratch(), expr, 0))
+    if not found and expr.name in ("min", "max"):
+        return math.inf if expr.name == "min" else -math.inf
+    return _checked(builder, _FOLDS[expr.name](found), expr.pos)
+
+
+_FOLDS: dict[str, Callable[[list[int | float]], int | float]] = {
+    "sum": sum, "prod": math.prod, "max": max, "min": min, "any": any, "all": all,
+}  # fmt: skip
+
+
+def _points(builder: Builder, inner: Frame, expr: s.Reduction, depth: int) -> Iterator[int | float]:
+    if depth == len(expr.heads):
+        if expr.where is None or evaluate(builder, inner, expr.where):
+            yield _number(builder, evaluate(builder, inner, expr.body), expr.body)
+        return
+    head = expr.heads[depth]
+    if isinstance(head, s.Spread):
+        builder.fail("'...' has no place in a compile-time reduction", head.pos)
+    if inner.lookup(head.name) is not None and depth == 0:
+        builder.fail(f"{head.name} already means something here; an iterator needs another name", head.pos)
+    extent = integer(builder, inner, head.extent, "an extent")
+    if extent > _MOST_POINTS:
+        builder.fail(f"a compile-time reduction over {extent} points is too long", head.pos)
+    for value in range(extent):
+        inner.names[head.name] = Known(value)
+        yield from _points(builder, inner, expr, depth + 1)
 
 
 def integer(builder: Builder, frame: Frame, expr: s.Expr, what: str) -> int:
@@ -185,34 +247,39 @@ def _binary(builder: Builder, frame: Frame, expr: s.Binary) -> int | float:
 
 def arithmetic(builder: Builder, op: str, left: int | float, right: int | float, pos: s.Pos) -> int | float:
     try:
-        match op:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case "//":
-                return left // right
-            case "%":
-                return left % right
-            case _:
-                return _power(builder, left, right, pos)
+        return _checked(builder, _arithmetic(op, left, right), pos)
     except ZeroDivisionError:
         builder.fail(f"division by zero: {left} {op} {right}", pos)
     except OverflowError:
         builder.fail(f"the result of {left} {op} {right} is too large", pos)
 
 
-def _power(builder: Builder, left: int | float, right: int | float, pos: s.Pos) -> int | float:
-    if isinstance(left, int) and abs(right) > 64 and abs(left) > 1:
-        return float(left) ** right
-    value = left**right
+def _arithmetic(op: str, left: int | float, right: int | float) -> int | float | complex:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return left / right
+        case "//":
+            return left // right
+        case "%":
+            return left % right
+        case _:
+            vast = abs(left) > 1 and abs(right) > 256
+            power: int | float | complex = float(left) ** right if vast else left**right
+            return power
+
+
+def _checked(builder: Builder, value: int | float | complex, pos: s.Pos) -> int | float:
     if isinstance(value, complex):
-        builder.fail(f"{left}**{right} is not a real number", pos)
-    return value  # type: ignore[no-any-return]
+        builder.fail("the result is not a real number", pos)
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        builder.fail("the result is too large", pos)
+    return value
 
 
 def _comparison(builder: Builder, frame: Frame, expr: s.Comparison) -> bool:
@@ -249,28 +316,61 @@ def _call(builder: Builder, frame: Frame, expr: s.Call) -> Constant:
         return _measure(builder, frame, expr.name, expr.args[0])
     args = [evaluate(builder, frame, arg) for arg in expr.args]
     if expr.name == "len" and len(args) == 1:
-        value = attribute(builder, args[0])[1] if isinstance(args[0], str) else args[0]
-        if isinstance(value, tuple):
-            return len(value)
-        builder.fail(f"len() needs a list or a tuple, but this is {value!r}", expr.pos)
+        return _length(builder, args[0], expr.pos)
     numbers = [_number(builder, value, arg) for value, arg in zip(args, expr.args, strict=True)]
-    if expr.name in ("min", "max") and numbers:
-        value = min(numbers) if expr.name == "min" else max(numbers)
-        builder.decide(expr.pos, f"{expr.name}()", numbers.index(value))
-        return value
-    if expr.name == "pow" and len(numbers) == 2:
-        return arithmetic(builder, "**", numbers[0], numbers[1], expr.pos)
-    if expr.name in _MATH and len(numbers) == 1:
-        try:
-            return _MATH[expr.name](numbers[0])
-        except (ValueError, OverflowError, ZeroDivisionError) as error:
-            builder.fail(f"{expr.name}({numbers[0]}): {error}", expr.pos)
+    match expr.name, numbers:
+        case "min" | "max", [_, _, *_]:
+            value = min(numbers) if expr.name == "min" else max(numbers)
+            builder.decide(expr.pos, f"{expr.name}()", numbers.index(value))
+            return value
+        case "select", [condition, then, orelse]:
+            builder.decide(expr.pos, "select()", bool(condition))
+            return then if condition else orelse
+        case "pow", [left, right]:
+            return arithmetic(builder, "**", left, right, expr.pos)
+        case name, [number] if name in _MATH:
+            try:
+                return _checked(builder, _MATH[name](number), expr.pos)
+            except (ValueError, OverflowError, ZeroDivisionError) as error:
+                builder.fail(f"{name}({number}): {error}", expr.pos)
+        case name, [number] if name in DTYPES:
+            return _cast(builder, name, number, expr.pos)
     builder.fail(f"{expr.name}() with {len(args)} arguments is not a compile-time function", expr.pos)
+
+
+def _cast(builder: Builder, name: str, number: int | float, pos: s.Pos) -> int | float:
+    """A conversion to a storage type, where its result does not depend on whether roundings are on."""
+    if name == "bool":
+        return bool(number)
+    if kind(name) == "int" and math.isfinite(number):
+        low, high = integer_range(name)
+        return (int(number) - low) % (high - low + 1) + low
+    if name in ("f32", "f64"):
+        return float(number)
+    builder.fail(f"{name}({number}) is no compile-time value: write the rounding where the number is used", pos)
+
+
+def _length(builder: Builder, value: Constant, pos: s.Pos) -> int:
+    """Items of a tuple, of the tuple at a path, or of the list of modules at a path."""
+    if isinstance(value, str):
+        found, at = attribute(builder, value)
+        below = [key.removeprefix(f"{value}.") for key in builder.bindings.attrs if key.startswith(f"{value}.")]
+        items = {key.partition(".")[0] for key in below if key.partition(".")[0].isdigit()}
+        if not found and items:
+            return len(items)
+        if not found:
+            builder.fail(missing(value, list(builder.bindings.attrs)), pos)
+        value = at
+    if isinstance(value, tuple):
+        return len(value)
+    builder.fail(f"len() needs a list or a tuple, but this is {value!r}", pos)
 
 
 def _measure(builder: Builder, frame: Frame, name: str, arg: s.Expr) -> int:
     """`rank(x)`, the number of axes of a tensor, or `numel(x)`, its number of elements."""
     entry = frame.lookup(arg.name) if isinstance(arg, s.Name) else None
+    if isinstance(entry, Poison):
+        raise PoisonedError
     if not isinstance(entry, TensorRef):
         builder.fail(f"{name}() takes the name of a tensor", arg.pos)
     shape = builder.tensors[entry.id].shape
@@ -278,15 +378,26 @@ def _measure(builder: Builder, frame: Frame, name: str, arg: s.Expr) -> int:
 
 
 def _keyed(builder: Builder, frame: Frame, expr: s.Call) -> bool:
+    """`has` asks for a captured tensor, a value that is not None, or a module; `is_none` for a value that is None."""
     key = evaluate(builder, frame, expr.args[0]) if len(expr.args) == 1 else None
     if not isinstance(key, str):
         builder.fail(f'{expr.name}() takes one path in quotes, as in {expr.name}("conv.bias")', expr.pos)
     found, value = attribute(builder, key)
-    if expr.name == "has":
-        outcome = key in builder.bindings.state or (found and value is not None)
-    else:
-        outcome = value is None and key not in builder.bindings.state
+    present = value is not None or (not found and _captured(builder, key))
+    if expr.name == "is_none" and not found and not present:
+        builder.fail(missing(key, [*builder.bindings.attrs, *builder.bindings.state]), expr.pos)
+    outcome = present if expr.name == "has" else not present
     builder.decide(expr.pos, f"{expr.name}()", outcome)
     return outcome
 
 
+def _captured(builder: Builder, key: str) -> bool:
+    """Whether a path is that of a captured tensor, of an argument, or of a module that holds something."""
+    names = builder.bindings
+    return (
+        key in names.state
+        or key in names.inputs
+        or key.removeprefix("arg.") in names.inputs
+        or key.removeprefix("self.") in names.state
+        or bool(builder.below(key))
+    )

@@ -9,24 +9,30 @@ from .. import indices as ix
 from .. import syntax as s
 from ..bindings import Constant, TensorType
 from ..dtypes import DTYPES, WEAK, Typed, kind
-from ..program import Const, Declare, External, Fact, Loop, Output, Range, Read, View
-from .assign import bind, whole
+from ..program import Const, Declare, External, Fact, Loop, Nest, Output, Range, Read, Source, View
+from .assign import assignable, bind, whole
 from .constants import attribute, evaluate, integer, interpolate, is_known, missing
-from .nest import Scope, add_loops, constant, strong, tensor_id, value
+from .nest import Scope, add_loops, is_whole, read_of, tensor_id
 from .scope import Builder, Frame, Known, TensorRef
-from .shapes import bind_shape, constant_or_none, sizes
+from .shapes import bind_shape, sizes
+from .values import constant, strong, value
 
 _KINDS = {"float", "int", "bool"}
 _NEW_DTYPE = {"float": "f32", "int": "i64", "bool": "bool"}
 
 
 def set_known(builder: Builder, frame: Frame, name: str, found: Constant, pos: s.Pos) -> None:
-    if isinstance(frame.names.get(name), TensorRef):
-        builder.fail(f"{name} is a tensor; a compile-time value needs another name", pos)
+    match frame.names.get(name):
+        case TensorRef():
+            builder.fail(f"{name} is a tensor; a compile-time value needs another name", pos)
+        case Known(value, fixed=True):
+            builder.fail(f"{name} is already a size or repeat variable, {value!r}; this needs another name", pos)
+        case _:
+            pass
     if name in frame.iterators:
-        builder.fail(f"{name} is an iterator here", pos)
+        builder.fail(f"{name} is an iterator here; a compile-time value needs another name", pos)
     frame.names[name] = Known(found)
-    if frame.is_top:
+    if frame.place == "top":
         frame.shared[name] = Known(found)
 
 
@@ -50,46 +56,61 @@ def _dtype(builder: Builder, written: str | None, pos: s.Pos) -> str | None:
     return written
 
 
+def _new_dtype(builder: Builder, written: str | None, pos: s.Pos) -> str | None:
+    """Storage type of a tensor that the text makes: a kind stands for its usual type."""
+    named = _dtype(builder, written, pos)
+    return None if named is None else _NEW_DTYPE.get(named, named)
+
+
+def _check_dtype(builder: Builder, name: str, actual: str, written: str | None, pos: s.Pos) -> None:
+    named = _dtype(builder, written, pos)
+    if named is not None and named not in (actual, kind(actual)):
+        builder.fail(f"{name} is {actual}, not {named}", pos)
+
+
 def _captured(builder: Builder, name: str, key: str, table: str, written: str | None, pos: s.Pos) -> TensorType:
     found = (builder.bindings.inputs if table == "input" else builder.bindings.state).get(key)
     if found is None:
         known = list(builder.bindings.inputs if table == "input" else builder.bindings.state)
         builder.fail(missing(key, known), pos)
-    dtype = _dtype(builder, written, pos)
-    actual = kind(found.dtype) if dtype in _KINDS else found.dtype
-    if dtype is not None and actual != dtype:
-        builder.fail(f"{name} is {found.dtype}, not {dtype}", pos)
+    _check_dtype(builder, name, found.dtype, written, pos)
     return found
 
 
 def _external(
     builder: Builder, frame: Frame, name: str, key: str, table: Literal["input", "state"], found: TensorType, pos: s.Pos
 ) -> None:
-    for entry_id, tensor in builder.tensors.items():
-        outside = tensor.external
-        if outside is not None and outside.kind == table and outside.key == key and not entry_id.endswith("~"):
-            bind(builder, frame, name, TensorRef(entry_id), pos)
-            return
-    external = External(table, key, found.strides, found.storage, found.offset)
-    bind(builder, frame, name, builder.external(name, found.shape, found.dtype, external), pos)
+    id_ = builder.externals.get((table, key))
+    if id_ is None:
+        external = External(table, key, found.strides, found.storage, found.offset)
+        id_ = builder.external(name, found.shape, found.dtype, external).id
+        builder.externals[table, key] = id_
+    bind(builder, frame, name, TensorRef(id_), pos)
 
 
 def run_input(builder: Builder, frame: Frame, statement: s.Input) -> None:
-    key = statement.key or statement.name
+    key = statement.name if statement.key is None else interpolate(builder, frame, statement.key, statement.pos)
     found = _captured(builder, statement.name, key, "input", statement.dtype, statement.pos)
     _external(builder, frame, statement.name, key, "input", found, statement.pos)
     bind_shape(builder, frame, statement.shape, found.shape, f"input {statement.name}", statement.pos)
     if statement.low is not None or statement.unique:
-        _range(builder, frame, statement)
+        if kind(found.dtype) != "int":
+            builder.fail(f"only an integer input has a range or is unique, {statement.name} is {found.dtype}",
+                         statement.pos)  # fmt: skip
+        builder.ranged.append((frame, statement, builder.source(statement.pos)))
 
 
-def _range(builder: Builder, frame: Frame, statement: s.Input) -> None:
-    id_ = tensor_id(Scope(builder, frame, builder.source(statement.pos), ""), statement.name, statement.pos)
-    if kind(builder.tensors[id_].dtype) != "int":
-        builder.fail("only an integer input can be given a range or called unique", statement.pos)
-    low = constant_or_none(builder, frame, statement.low)
-    high = constant_or_none(builder, frame, statement.high)
-    builder.ranges.append(Range(id_, low, high, statement.unique, builder.source(statement.pos)))
+def run_ranges(builder: Builder) -> None:
+    """Ranges of inputs, once everything that they may name is bound."""
+    for frame, statement, source in builder.ranged:
+        key = statement.name if statement.key is None else interpolate(builder, frame, statement.key, statement.pos)
+        low, high = (
+            None if bound is None else integer(builder, frame, bound, "a bound")
+            for bound in (statement.low, statement.high)
+        )
+        if low is not None and high is not None and low >= high:
+            builder.fail(f"the range {low}..{high} of {statement.name} is empty", statement.pos)
+        builder.ranges.append(Range(builder.externals["input", key], low, high, statement.unique, source))
 
 
 def run_param(builder: Builder, frame: Frame, statement: s.Param) -> None:
@@ -101,6 +122,9 @@ def run_param(builder: Builder, frame: Frame, statement: s.Param) -> None:
 
 def run_draw(builder: Builder, frame: Frame, statement: s.Draw) -> None:
     draws = builder.bindings.draws
+    if not builder.once:
+        builder.fail("a draw runs once: stack the draws of a scan before it, draw z = first..last [shape]",
+                     statement.pos)  # fmt: skip
     if statement.first is None or statement.last is None:
         first, count = builder.draws, 0
         last = first + 1
@@ -108,12 +132,16 @@ def run_draw(builder: Builder, frame: Frame, statement: s.Draw) -> None:
         first = integer(builder, frame, statement.first, "the first draw")
         last = integer(builder, frame, statement.last, "the last draw")
         count = last - first
-    if last > len(draws) or first >= last:
+        if first < 0 or count < 1:
+            builder.fail(f"the range of draws {first}..{last} is empty", statement.pos)
+    if last > len(draws):
         builder.fail(f"the program draws {len(draws)} random tensors, so there is no draw {last - 1}", statement.pos)
     builder.draws = last
     one = draws[first]
     if any(draw.shape != one.shape or draw.dtype != one.dtype for draw in draws[first:last]):
-        builder.fail("draws of different shapes cannot be stacked", statement.pos)
+        shapes = ", ".join(str(list(draw.shape)) for draw in draws[first:last])
+        builder.fail(f"draws of different shapes cannot be stacked: {shapes}", statement.pos)
+    _check_dtype(builder, statement.name, one.dtype, statement.dtype, statement.pos)
     shape = (count, *one.shape) if count else one.shape
     found = builder.external(statement.name, shape, one.dtype, External("draw", str(first), count=count))
     bind(builder, frame, statement.name, found, statement.pos)
@@ -121,30 +149,50 @@ def run_draw(builder: Builder, frame: Frame, statement: s.Draw) -> None:
 
 
 def run_tensor(builder: Builder, frame: Frame, statement: s.TensorDecl) -> None:
-    name, pos = statement.name, statement.pos
-    if isinstance(frame.names.get(name), Known):
-        builder.fail(f"{name} is a size or compile-time value; a tensor needs another name", pos)
+    name, pos, source = statement.name, statement.pos, builder.source(statement.pos)
+    assignable(builder, frame, name, pos)
     shape = sizes(builder, frame, statement.shape, name)
-    written = _dtype(builder, statement.dtype, pos)
-    dtype = _NEW_DTYPE.get(written, written) if written is not None else None
-    init: Const | str | None = None
+    dtype = _new_dtype(builder, statement.dtype, pos)
+    start: Const | str | None = None
     typed: Typed | None = None
     if statement.init is not None and is_known(builder, frame, statement.init):
-        scope = Scope(builder, frame, builder.source(pos), name)
+        scope = Scope(builder, frame, source, name)
         given = constant(scope, evaluate(builder, frame, statement.init), pos)
         assert isinstance(given.expr, Const)
-        init, typed = given.expr, given.typed
+        start, typed = given.expr, given.typed
+        if dtype is not None and kind(dtype) != "float" and not is_whole(start.value):
+            builder.fail(f"{name} is {dtype} and cannot hold {start.value}", pos)
     elif statement.init is not None:
-        init = whole(builder, frame, statement.init, name).id
-        typed = builder.typed(init)
-        if builder.tensors[init].shape not in (shape, ()):
-            builder.fail(f"{name} is {list(shape)}, but its start value is {list(builder.tensors[init].shape)}", pos)
+        start = whole(builder, frame, statement.init, name).id
+        typed = builder.typed(start)
+        if builder.tensors[start].shape not in (shape, ()):
+            builder.fail(f"{name} is {list(shape)}, but its start value is {list(builder.tensors[start].shape)}", pos)
     id_ = builder.local(name, shape, dtype)
     if dtype is None:
         _open_dtype(builder, id_, typed)
-    builder.body.append(Declare(id_, init, builder.source(pos)))
+    _start(builder, id_, start, source)
     frame.names[name] = TensorRef(id_)
     frame.declared.add(name)
+
+
+def _start(builder: Builder, id_: str, start: Const | str | None, source: Source) -> None:
+    """Declares a tensor; a start value of another shape or type is written into it."""
+    tensor = builder.tensors[id_]
+    if start is None:
+        builder.partial.add(id_)
+    if not isinstance(start, str) or (builder.tensors[start].shape, builder.tensors[start].dtype) == (
+        tensor.shape,
+        tensor.dtype,
+    ):
+        if start in builder.partial:
+            builder.partial.add(id_)
+        builder.body.append(Declare(id_, start, source))
+        return
+    loops = tuple(Loop(f"i{axis}", ix.constant(size)) for axis, size in enumerate(tensor.shape))
+    at = tuple(ix.iterator(loop.name) for loop in loops)
+    read = Read(start, at if builder.tensors[start].shape else ())
+    builder.body.append(Declare(id_, None, source))
+    builder.body.append(Nest(loops, None, id_, at, "=", read, source))
 
 
 def _open_dtype(builder: Builder, id_: str, typed: Typed | None) -> None:
@@ -165,11 +213,16 @@ def run_view(builder: Builder, frame: Frame, statement: s.ViewDecl) -> None:
     loops = add_loops(scope, statement.heads)
     if any(loop.extent.terms for loop in loops):
         builder.fail("the extents of a view are compile-time values", statement.pos)
-    found = value(scope, statement.read)
-    if not isinstance(found.expr, Read):
-        builder.fail("a view is one read of a tensor", statement.pos)
-    id_ = builder.local(statement.name, tuple(loop.extent.const for loop in loops), strong(found.typed))
-    builder.body.append(View(id_, loops, found.expr, scope.source))
+    if not isinstance(statement.read, s.Subscript):
+        builder.fail("a view is one read of a tensor, as in view y[j<N, i<M] = x[i, j]", statement.pos)
+    found = read_of(scope, statement.read)
+    if any(True for part in found.index for _ in ix.index_reads(part)):
+        builder.fail("a view's index cannot read a tensor; write a nest", statement.pos)
+    id_ = builder.local(statement.name, tuple(loop.extent.const for loop in loops), builder.typed(found.tensor).name)
+    builder.body.append(View(id_, loops, found, scope.source))
+    builder.shared.add(found.tensor)
+    if found.tensor in builder.partial:
+        builder.partial.add(id_)
     bind(builder, frame, statement.name, TensorRef(id_), statement.pos)
 
 
@@ -178,13 +231,17 @@ def run_fact(builder: Builder, frame: Frame, statement: s.FactDecl) -> None:
     scope = Scope(builder, frame, builder.source(statement.pos), "fact")
     loops: dict[str, Loop] = {}
     target = _subject(builder, frame, statement.claim, loops)
-    if target is None:
-        builder.fail("a fact is a claim about the elements of a captured tensor", statement.pos)
-    scope.loops = loops
+    outside = None if target is None else builder.tensors[target].external
+    if target is None or outside is None or outside.kind != "state":
+        builder.fail("a fact is a claim about the elements of captured state, as in fact m[i, j] == (j <= i)",
+                     statement.pos)  # fmt: skip
+    for key, loop in loops.items():
+        scope.add(key, loop.name, loop.extent)
+    before = len(builder.body)
     found = value(scope, statement.claim)
-    if found.typed.name != "bool":
-        builder.fail("a fact is a comparison", statement.pos)
-    builder.facts.append(Fact(target, tuple(loops.values()), found.expr, scope.source))
+    if found.typed.name != "bool" or len(builder.body) > before:
+        builder.fail("a fact is a comparison without reductions", statement.pos)
+    builder.facts.append(Fact(target, tuple(scope.loops.values()), found.expr, scope.source))
 
 
 def _subject(builder: Builder, frame: Frame, expr: s.Expr, loops: dict[str, Loop]) -> str | None:
@@ -213,37 +270,61 @@ def _subject(builder: Builder, frame: Frame, expr: s.Expr, loops: dict[str, Loop
 
 
 def run_output(builder: Builder, frame: Frame, statement: s.OutputDecl) -> None:
-    if builder.calls or not (frame.is_top or not frame.iterators):
+    if frame.place != "top":
         builder.fail("outputs are declared at top level", statement.pos)
     values = statement.value.items if isinstance(statement.value, s.TupleOf) else (statement.value,)
+    if not values:
+        builder.fail("an output is a tensor or one number", statement.pos)
     for expr in values:
         builder.outputs.append(_output(builder, frame, statement, expr))
 
 
 def _output(builder: Builder, frame: Frame, statement: s.OutputDecl, expr: s.Expr) -> Output:
     key = "" if statement.key is None else interpolate(builder, frame, statement.key, statement.pos)
-    written = _dtype(builder, statement.dtype, statement.pos)
-    dtype = _NEW_DTYPE.get(written, written) if written is not None else None
+    dtype = _new_dtype(builder, statement.dtype, statement.pos)
     source = builder.source(statement.pos)
     if is_known(builder, frame, expr):
         number = evaluate(builder, frame, expr)
         if isinstance(number, tuple):
-            builder.fail("an output is a tensor or one number", statement.pos)
+            builder.fail(f"an output is a tensor or one number, but this is {number!r}", statement.pos)
         return Output(statement.slot, key, None, number, dtype or "", source)
     name = expr.name if isinstance(expr, s.Name) else "output"
     id_ = whole(builder, frame, expr, name).id
+    builder.shared.add(id_)
+    _check_slot(builder, statement, key, id_)
     output = Output(statement.slot, key or name, id_, None, dtype or builder.typed(id_).name, source)
     if statement.unordered is not None:
         axis = _axis(builder, frame, statement.unordered, id_)
         ids = tuple(tensor_id(Scope(builder, frame, source, ""), n, statement.pos) for n in statement.companions)
         output = replace(output, unordered=(axis, ids))
     if statement.indexes is not None:
-        of, along, giving = statement.indexes
-        scope = Scope(builder, frame, source, "")
-        of_id = tensor_id(scope, of, statement.pos)
-        axis = _axis(builder, frame, along, of_id)
-        output = replace(output, indexes=(of_id, axis, tensor_id(scope, giving, statement.pos)))
+        output = replace(output, indexes=_indexes(builder, frame, statement, id_))
     return output
+
+
+def _check_slot(builder: Builder, statement: s.OutputDecl, key: str, id_: str) -> None:
+    """A mutated entry exists and keeps its shape."""
+    if statement.slot == "result":
+        return
+    table = builder.bindings.state if statement.slot == "state" else builder.bindings.inputs
+    if key not in table:
+        builder.fail(missing(key, list(table)), statement.pos)
+    shape = builder.tensors[id_].shape
+    if table[key].shape != shape:
+        builder.fail(f"{key!r} has shape {list(table[key].shape)}, but this is {list(shape)}", statement.pos)
+
+
+def _indexes(builder: Builder, frame: Frame, statement: s.OutputDecl, id_: str) -> tuple[str, int, str]:
+    assert statement.indexes is not None
+    of, along, giving = statement.indexes
+    scope = Scope(builder, frame, builder.source(statement.pos), "")
+    of_id, giving_id = tensor_id(scope, of, statement.pos), tensor_id(scope, giving, statement.pos)
+    if kind(builder.typed(id_).name) != "int":
+        builder.fail(f"an index result holds integers, but this is {builder.typed(id_).name}", statement.pos)
+    shapes = [list(builder.tensors[tensor].shape) for tensor in (id_, giving_id)]
+    if shapes[0] != shapes[1]:
+        builder.fail(f"the indices have shape {shapes[0]}, but {giving} has {shapes[1]}", statement.pos)
+    return of_id, _axis(builder, frame, along, of_id), giving_id
 
 
 def _axis(builder: Builder, frame: Frame, expr: s.Expr, id_: str) -> int:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from .. import syntax as s
+from ..bindings import Constant
 from ..dtypes import kind
 from ..library import function as prelude_function
 from ..library import names as prelude_names
 from ..program import Opaque, OpaqueKind
 from .constants import evaluate, integer
 from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
-from .shapes import bind_shape
+from .shapes import bind_shapes
 
 Argument = Callable[[s.Expr, str], str]
 _OPAQUE: dict[str, OpaqueKind] = {
@@ -26,19 +27,14 @@ def is_function(builder: Builder, name: str) -> bool:
     """Whether a call of that name takes whole tensors: a def of the text, an opaque primitive, a prelude function."""
     from ..ops import SCALAR_OPS
 
-    if own(builder, name) or name in _OPAQUE or name in _REFUSED:
+    if builder.own(name) or name in _OPAQUE or name in _REFUSED:
         return True
     return name not in SCALAR_OPS and name in prelude_names()
 
 
-def own(builder: Builder, name: str) -> s.Def | None:
-    """The text's own function of that name; the prelude's functions do not see it."""
-    return None if builder.unit else builder.defs.get(name)
-
-
 def call(builder: Builder, frame: Frame, expr: s.Call, argument: Argument) -> tuple[TensorRef, ...]:
     """Results of a call; its body is inlined into the program."""
-    definition = own(builder, expr.name)
+    definition = builder.own(expr.name)
     if definition is not None:
         return _inline(builder, frame, expr, definition, argument, unit="")
     if expr.name in _OPAQUE:
@@ -63,9 +59,10 @@ def _inline(
     _check_arguments(builder, expr, definition)
     tensors = [argument(arg, p.name) for arg, p in zip(expr.args, definition.parameters, strict=True)]
     given = {option.name: evaluate(builder, frame, option.value) for option in expr.options}
-    inner = Frame(shared={} if unit else frame.shared)
-    shown = "".join(f"{', ' if i else ''}{name}={value!r}" for i, (name, value) in enumerate(given.items()))
+    inner = Frame("function", shared={} if unit or builder.unit else frame.shared)
+    shown = ", ".join(f"{name}={value!r}" for name, value in given.items())
     saved = builder.unit, builder.call_site
+    known = len(builder.problems)
     builder.trail.append(f"{definition.name}({shown}) at line {builder.place(expr.pos).line}")
     builder.calls.append(definition.name)
     if unit and not builder.unit:
@@ -77,34 +74,46 @@ def _inline(
         builder.trail.pop()
         builder.calls.pop()
         builder.unit, builder.call_site = saved
+    if len(builder.problems) > known:
+        raise PoisonedError
     return _results(builder, inner, definition, expr)
 
 
 def _check_arguments(builder: Builder, expr: s.Call, definition: s.Def) -> None:
     if len(expr.args) != len(definition.parameters):
         names = ", ".join(p.name for p in definition.parameters)
-        wanted = f"{definition.name}() takes {len(definition.parameters)} tensors ({names}) before ';'"
-        builder.fail(f"{wanted}, but {len(expr.args)} are given", expr.pos)
+        count = len(definition.parameters)
+        wanted = f"{definition.name}() takes {count} tensor{'' if count == 1 else 's'} ({names}) before ';'"
+        builder.fail(f"{wanted}, but {len(expr.args)} {'is' if len(expr.args) == 1 else 'are'} given", expr.pos)
     allowed = [option.name for option in definition.options]
+    seen = set[str]()
     for option in expr.options:
         if option.name not in allowed:
-            builder.fail(f"{definition.name}() has no option {option.name}; it has {allowed or 'none'}", option.pos)
+            listed = ", ".join(allowed) or "none"
+            builder.fail(f"{definition.name}() has no option {option.name}; its options: {listed}", option.pos)
+        if option.name in seen:
+            builder.fail(f"{option.name} is given twice", option.pos)
+        seen.add(option.name)
 
 
 def _bind_arguments(
-    builder: Builder, inner: Frame, definition: s.Def, tensors: list[str], given: dict[str, object], expr: s.Call
+    builder: Builder, inner: Frame, definition: s.Def, tensors: list[str], given: Mapping[str, Constant], expr: s.Call
 ) -> None:
+    shaped = [
+        (parameter.shape, builder.tensors[id_].shape, f"{definition.name}(): argument {parameter.name}")
+        for parameter, id_ in zip(definition.parameters, tensors, strict=True)
+        if parameter.shape is not None
+    ]
+    bind_shapes(builder, inner, shaped, expr.pos)
     for parameter, id_ in zip(definition.parameters, tensors, strict=True):
-        what = f"{definition.name}(): argument {parameter.name}"
-        if parameter.shape is not None:
-            bind_shape(builder, inner, parameter.shape, builder.tensors[id_].shape, what, expr.pos)
-    for parameter, id_ in zip(definition.parameters, tensors, strict=True):
-        if isinstance(inner.names.get(parameter.name), Known):
-            builder.fail(f"{parameter.name} is both a tensor and a size of {definition.name}()", definition.pos)
+        if parameter.name in inner.names:
+            builder.fail(f"{parameter.name} means two things in {definition.name}()", definition.pos)
         inner.names[parameter.name] = TensorRef(id_)
     for option in definition.options:
+        if option.name in inner.names:
+            builder.fail(f"{option.name} means two things in {definition.name}()", definition.pos)
         if option.name in given:
-            inner.names[option.name] = Known(given[option.name])  # type: ignore[arg-type]
+            inner.names[option.name] = Known(given[option.name])
         elif option.default is not None:
             inner.names[option.name] = Known(evaluate(builder, inner, option.default))
         else:

@@ -3,93 +3,171 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from .. import indices as ix
 from .. import syntax as s
-from ..dtypes import kind
-from ..program import Branch, Carry, Emit, Scan, Statement, Tensor
-from .assign import bind, whole
-from .constants import integer
-from .scope import Builder, Entry, Frame, Known, TensorRef
+from ..dtypes import Typed, promote
+from ..program import Branch, Carry, Declare, Emit, Loop, Nest, Read, Scan, Source, Statement
+from .assign import assignable, bind, whole
+from .constants import integer, is_known
+from .scope import Builder, Entry, Frame, Known, PoisonedError, TensorRef
 
 Runner = Callable[[Builder, Frame, tuple[s.Stmt, ...]], None]
+_MOST_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """One elaboration of a scan's body: what is carried in (name to id), what comes out."""
+
+    frame: Frame
+    carried: dict[str, str]
+    statements: list[Statement]
+
+    def following(self, name: str) -> str:
+        """Id of what a carry is after a step."""
+        assert self.frame.nexts is not None
+        return self.frame.nexts[name] or self.carried[name]
 
 
 def run_scan(builder: Builder, frame: Frame, statement: s.ScanStmt, run: Runner) -> None:
     """A sequential loop: its body is elaborated once and kept as a node with its trip count."""
+    trip = _trip(builder, frame, statement)
+    starts: dict[str, str] = {}
+    for name, expr in statement.carries:
+        if name in starts:
+            builder.fail(f"{name} is carried twice", statement.pos)
+        starts[name] = whole(builder, frame, expr, name).id
+    iterator = builder.fresh(f"@{statement.iterator}")
+    types = {name: builder.expected(id_) for name, id_ in starts.items()}
+    for _ in range(_MOST_ROUNDS):
+        mark = builder.mark()
+        body = _body(builder, frame, statement, run, starts, types, (iterator, trip))
+        steady = {name: builder.typed(body.following(name)).name for name in starts}
+        if steady == types:
+            break
+        builder.rewind(mark)
+        types = steady
+    else:
+        builder.fail("the types of what this scan carries change from step to step; write casts", statement.pos)
+    for name, expr in statement.carries:
+        starts[name] = _started(builder, frame, expr, starts[name], types[name], builder.source(statement.pos))
+    _finish(builder, frame, statement, (iterator, trip), starts, body)
+
+
+def _trip(builder: Builder, frame: Frame, statement: s.ScanStmt) -> int:
     trip = integer(builder, frame, statement.extent, "the trip count of a scan")
     if trip < 0:
         builder.fail(f"the trip count of a scan is {trip}; it cannot be negative", statement.pos)
     if statement.iterator in frame.iterators or statement.iterator in frame.names:
         builder.fail(f"{statement.iterator} already means something here; the scan's iterator needs another name",
                      statement.pos)  # fmt: skip
-    starts = {name: whole(builder, frame, expr, name).id for name, expr in statement.carries}
-    inner = frame.fork(frozen=True)
-    iterator = builder.fresh(f"@{statement.iterator}")
-    inner.iterators[statement.iterator] = (iterator, trip)
-    inner.nexts, inner.emits = {}, {}
-    carried = {name: _like(builder, id_, name) for name, id_ in starts.items()}
+    return trip
+
+
+def _body(
+    builder: Builder, frame: Frame, statement: s.ScanStmt, run: Runner, starts: dict[str, str], types: dict[str, str],
+    iterator: tuple[str, int],
+) -> _Body:  # fmt: skip
+    inner = frame.fork("scan")
+    inner.frozen -= starts.keys()
+    inner.iterators[statement.iterator] = iterator
+    inner.nexts, inner.emits = dict.fromkeys(starts), {}
+    carried = {name: builder.local(name, builder.tensors[id_].shape, types[name]) for name, id_ in starts.items()}
+    inner.names.update({name: TensorRef(id_) for name, id_ in carried.items()})
+    statements = _apart(builder, inner, statement.body, run)
     for name, id_ in carried.items():
-        inner.names[name] = TensorRef(id_)
-    known = len(builder.problems)
+        following = inner.nexts[name] or id_
+        shape, wanted = list(builder.tensors[following].shape), list(builder.tensors[id_].shape)
+        if shape != wanted:
+            builder.fail(f"next {name} has shape {shape}, but the carry starts as {wanted}", statement.pos)
+    return _Body(inner, carried, statements)
+
+
+def _apart(builder: Builder, inner: Frame, body: tuple[s.Stmt, ...], run: Runner) -> list[Statement]:
+    """Elaborates statements into a list of their own."""
+    known, once = len(builder.problems), builder.once
     outer, builder.body = builder.body, []
+    builder.once = False
     try:
-        run(builder, inner, statement.body)
+        run(builder, inner, body)
     finally:
-        body, builder.body = builder.body, outer
+        made, builder.body = builder.body, outer
+        builder.once = once
     if len(builder.problems) > known:
-        builder.fail("the scan's body has errors", statement.pos)
-    _finish(builder, frame, statement, (iterator, trip), starts, carried, inner, tuple(body))
+        raise PoisonedError
+    return made
 
 
-def _like(builder: Builder, id_: str, name: str) -> str:
-    builder.typed(id_)
+def _started(builder: Builder, frame: Frame, expr: s.Expr, id_: str, dtype: str, source: Source) -> str:
+    """The start of a carry, in the type that is carried: one whose type was open takes it, else it is converted."""
+    if id_ in builder.pending:
+        builder.settle(id_, Typed(dtype))
+    elif is_known(builder, frame, expr):
+        builder.tensors[id_] = replace(builder.tensors[id_], dtype=dtype)
+    return converted(builder, builder.body, id_, dtype, source)
+
+
+def converted(builder: Builder, body: list[Statement], id_: str, dtype: str, source: Source) -> str:
+    """Id of a tensor's values in a storage type; a nest at the end of `body` makes them where they are not."""
     tensor = builder.tensors[id_]
-    return builder.local(name, tensor.shape, tensor.dtype)
+    if builder.typed(id_).name == dtype:
+        return id_
+    copy = builder.local(tensor.name.partition(".")[0], tensor.shape, dtype)
+    loops = tuple(Loop(f"i{axis}", ix.constant(size)) for axis, size in enumerate(tensor.shape))
+    at = tuple(ix.iterator(loop.name) for loop in loops)
+    body.append(Declare(copy, None, source))
+    body.append(Nest(loops, None, copy, at, "=", Read(id_, at), source))
+    return copy
 
 
 def _finish(
-    builder: Builder, frame: Frame, statement: s.ScanStmt, loop: tuple[str, int], starts: dict[str, str],
-    carried: dict[str, str], inner: Frame, body: tuple[Statement, ...],
-) -> None:  # fmt: skip
-    assert inner.nexts is not None and inner.emits is not None
+    builder: Builder, frame: Frame, statement: s.ScanStmt, loop: tuple[str, int], starts: dict[str, str], body: _Body
+) -> None:
     carries: list[Carry] = []
-    for name, id_ in carried.items():
-        following = inner.nexts.get(name, id_)
-        shape, wanted = builder.tensors[following].shape, builder.tensors[id_].shape
-        if shape != wanted:
-            builder.fail(f"next {name} has shape {list(shape)}, but the carry starts as {list(wanted)}", statement.pos)
-        _retype(builder, id_, builder.typed(following).name)
-        final = _like(builder, id_, name)
-        carries.append(Carry(id_, starts[name], following, final))
+    for name, id_ in body.carried.items():
+        tensor = builder.tensors[id_]
+        final = builder.local(name, tensor.shape, tensor.dtype)
+        carries.append(Carry(id_, starts[name], body.following(name), final))
         bind(builder, frame, name, TensorRef(final), statement.pos)
     emits: list[Emit] = []
-    for name, id_ in inner.emits.items():
+    for name, id_ in (body.frame.emits or {}).items():
         dtype = builder.typed(id_).name
         out = builder.local(name, (loop[1], *builder.tensors[id_].shape), dtype)
         emits.append(Emit(id_, out))
         bind(builder, frame, name, TensorRef(out), statement.pos)
     builder.body.append(
-        Scan(loop[0], loop[1], statement.reverse, tuple(carries), tuple(emits), body, builder.source(statement.pos))
-    )
-
-
-def _retype(builder: Builder, id_: str, dtype: str) -> None:
-    """A carry that starts as an int literal and goes on as a float holds floats."""
-    tensor = builder.tensors[id_]
-    if kind(tensor.dtype) in ("int", "bool") and kind(dtype) == "float":
-        builder.tensors[id_] = Tensor(id_, tensor.shape, dtype)
+        Scan(
+            loop[0], loop[1], statement.reverse, tuple(carries), tuple(emits), tuple(body.statements),
+            builder.source(statement.pos),
+        )
+    )  # fmt: skip
 
 
 def run_next(builder: Builder, frame: Frame, statement: s.Next) -> None:
+    name = statement.name
     if frame.nexts is None:
-        builder.fail("next stands in the body of a scan", statement.pos)
-    frame.nexts[statement.name] = whole(builder, frame, statement.value, statement.name).id
+        builder.fail(f"next stands in the body of a scan{_not_in_arm(frame)}", statement.pos)
+    if name not in frame.nexts:
+        builder.fail(f"{name} is not carried: write scan … carry {name} = …", statement.pos)
+    if frame.nexts[name] is not None:
+        builder.fail(f"next {name} is given twice", statement.pos)
+    frame.nexts[name] = whole(builder, frame, statement.value, name).id
+    builder.shared.add(frame.nexts[name] or "")
 
 
 def run_emit(builder: Builder, frame: Frame, statement: s.EmitStmt) -> None:
     if frame.emits is None:
-        builder.fail("emit stands in the body of a scan", statement.pos)
+        builder.fail(f"emit stands in the body of a scan{_not_in_arm(frame)}", statement.pos)
+    if statement.name in frame.emits:
+        builder.fail(f"{statement.name} is emitted twice", statement.pos)
     frame.emits[statement.name] = whole(builder, frame, statement.value, statement.name).id
+    builder.shared.add(frame.emits[statement.name])
+
+
+def _not_in_arm(frame: Frame) -> str:
+    return ", not in an arm of if?: give both arms the same name and use that" if frame.place == "branch" else ""
 
 
 def run_branch(builder: Builder, frame: Frame, statement: s.If, run: Runner) -> None:
@@ -99,41 +177,60 @@ def run_branch(builder: Builder, frame: Frame, statement: s.If, run: Runner) -> 
     shape = builder.tensors[chosen].shape
     if shape:
         builder.fail(f"if? needs a rank-0 tensor, but this has shape {list(shape)}", condition.pos)
-    then_frame, then = _arm(builder, frame, body, run)
-    else_frame, orelse = _arm(builder, frame, statement.orelse, run)
+    builder.typed(chosen)
+    held = {entry.id for name in frame.declared if isinstance(entry := frame.names[name], TensorRef)}
+    for id_ in held:
+        builder.typed(id_)
+    builder.shared |= held
+    arms: list[tuple[Frame, list[Statement]]] = []
+    failed = False
+    for part in (body, statement.orelse):
+        inner = frame.fork("branch")
+        try:
+            arms.append((inner, _apart(builder, inner, part, run)))
+        except PoisonedError:
+            failed = True
+    if failed:
+        raise PoisonedError
+    joins = _joins(builder, frame, statement, arms)
+    then, orelse = (tuple(made) for _, made in arms)
+    builder.body.append(Branch(chosen, then, orelse, joins, builder.source(statement.pos)))
+
+
+def _joins(
+    builder: Builder, frame: Frame, statement: s.If, arms: list[tuple[Frame, list[Statement]]]
+) -> tuple[tuple[str, str, str], ...]:
+    (then, _), (orelse, _) = arms
     joins: list[tuple[str, str, str]] = []
-    for name in [*then_frame.names, *(n for n in else_frame.names if n not in then_frame.names)]:
-        join = _join(builder, frame, name, then_frame.names.get(name), else_frame.names.get(name), statement.pos)
-        if join is not None:
-            joins.append(join)
-    builder.body.append(Branch(chosen, then, orelse, tuple(joins), builder.source(statement.pos)))
+    for name in then.names:
+        ids = _differing(builder, name, then.names[name], orelse.names.get(name), statement.pos)
+        if ids is None:
+            continue
+        dtype = promote(builder.typed(ids[0]), builder.typed(ids[1])).name
+        left, right = (
+            converted(builder, made, id_, dtype, builder.source(statement.pos))
+            for id_, (_, made) in zip(ids, arms, strict=True)
+        )
+        out = builder.local(name, builder.tensors[left].shape, dtype)
+        if ids[0] in builder.partial or ids[1] in builder.partial:
+            builder.partial.add(out)
+        assignable(builder, frame, name, statement.pos)
+        frame.names[name] = TensorRef(out)
+        joins.append((left, right, out))
+    return tuple(joins)
 
 
-def _arm(
-    builder: Builder, frame: Frame, body: tuple[s.Stmt, ...], run: Runner
-) -> tuple[Frame, tuple[Statement, ...]]:
-    inner = frame.fork(frozen=True)
-    outer, builder.body = builder.body, []
-    try:
-        run(builder, inner, body)
-    finally:
-        made, builder.body = builder.body, outer
-    return inner, tuple(made)
-
-
-def _join(
-    builder: Builder, frame: Frame, name: str, then: Entry | None, orelse: Entry | None, pos: s.Pos
-) -> tuple[str, str, str] | None:
-    if then == orelse or then is None or orelse is None:
+def _differing(
+    builder: Builder, name: str, then: Entry, orelse: Entry | None, pos: s.Pos
+) -> tuple[str, str] | None:
+    """The tensors that a name means after the one and the other arm, where they differ."""
+    if then == orelse or orelse is None:
         return None
     if isinstance(then, Known) or isinstance(orelse, Known):
         builder.fail(f"{name} is a compile-time value that differs between the arms of if?", pos)
     if not (isinstance(then, TensorRef) and isinstance(orelse, TensorRef)):
         return None
-    a, b = builder.tensors[then.id], builder.tensors[orelse.id]
-    if a.shape != b.shape:
-        builder.fail(f"{name} has shape {list(a.shape)} in one arm and {list(b.shape)} in the other", pos)
-    builder.typed(then.id), builder.typed(orelse.id)
-    out = builder.local(name, a.shape, builder.tensors[then.id].dtype)
-    bind(builder, frame, name, TensorRef(out), pos)
-    return then.id, orelse.id, out
+    shapes = [list(builder.tensors[entry.id].shape) for entry in (then, orelse)]
+    if shapes[0] != shapes[1]:
+        builder.fail(f"{name} has shape {shapes[0]} in one arm and {shapes[1]} in the other", pos)
+    return then.id, orelse.id

@@ -14,13 +14,25 @@ def ranges_of(loops: tuple[Loop, ...], outer: Ranges) -> dict[str, tuple[int, in
     """Inclusive box of iterators; an empty loop counts as the single value 0."""
     ranges = dict(outer)
     for loop in loops:
-        bounds = ix.interval(loop.extent, ranges)
-        ranges[loop.name] = (0, max(bounds[1] - 1, 0) if bounds is not None else 0)
+        ranges[loop.name] = range_of(loop.extent, ranges)
     return ranges
+
+
+def range_of(extent: Index, ranges: Ranges) -> tuple[int, int]:
+    """Inclusive range of an iterator of that extent."""
+    return 0, max(most(extent, ranges) - 1, 0)
+
+
+def most(extent: Index, ranges: Ranges) -> int:
+    """Largest value of an extent, at least 0."""
+    bounds = ix.interval(extent, ranges)
+    return 0 if bounds is None else max(bounds[1], 0)
 
 
 def simplify(index: Index, ranges: Ranges) -> Index:
     """Drops // and % that do nothing on these ranges: (4*i + j)//4 is i for j<4, j%8 is j for j<8."""
+    if ix.is_affine(index):
+        return index
     result = ix.constant(index.const)
     for atom, coefficient in index.terms:
         result = ix.add(result, ix.scale(_atom(atom, ranges), coefficient))

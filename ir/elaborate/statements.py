@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 from .. import syntax as s
+from ..bindings import Constant
 from ..errors import IRError
+from ..show import show_expr
 from . import assign, declarations
 from .constants import choose, evaluate, integer
 from .functions import is_function
 from .recurrence import run_branch, run_emit, run_next, run_scan
-from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
+from .scope import Builder, Frame, Known, Poison, PoisonedError
 
 _MOST_REPEATS = 100_000
 
@@ -19,12 +22,11 @@ def run(builder: Builder, frame: Frame, body: tuple[s.Stmt, ...]) -> None:
     """Elaborates statements; one that fails is noted, the names it would have made are poisoned, and it goes on."""
     for statement in body:
         if frame.returned is not None:
-            builder.fail("a statement after return", statement.pos)
+            return
         try:
             _statement(builder, frame, statement)
         except IRError as error:
-            for problem in error.problems:
-                builder.problems.setdefault((problem.line, problem.column, problem.message), problem)
+            builder.note(error)
             _poison(frame, statement)
         except PoisonedError:
             _poison(frame, statement)
@@ -90,7 +92,7 @@ def _statement(builder: Builder, frame: Frame, statement: s.Stmt) -> None:  # no
             declarations.run_view(builder, frame, statement)
         case s.Require(condition):
             if not choose(builder, frame, condition):
-                builder.fail("this requirement is not met at these sizes", statement.pos)
+                builder.fail(f"not met at these sizes: {_with_values(frame, condition)}", statement.pos)
         case s.FactDecl():
             declarations.run_fact(builder, frame, statement)
         case s.OutputDecl():
@@ -112,12 +114,33 @@ def _statement(builder: Builder, frame: Frame, statement: s.Stmt) -> None:  # no
         case s.EmitStmt():
             run_emit(builder, frame, statement)
         case s.Def():
-            if not frame.is_top:
-                builder.fail("a def stands at top level", statement.pos)
+            _def(builder, frame, statement)
         case s.Return():
             _return(builder, frame, statement)
         case _:
             assert_never(statement)
+
+
+def _with_values(frame: Frame, condition: s.Expr) -> str:
+    """A condition and the values of the names in it."""
+    text = show_expr(condition)
+    names = dict.fromkeys(re.findall(r"[^\W\d]\w*", re.sub(r"\"[^\"]*\"|'[^']*'", "", text)))
+    values = [(name, frame.lookup(name)) for name in names]
+    shown = ", ".join(f"{name} = {entry.value!r}" for name, entry in values if isinstance(entry, Known))
+    return f"{text}, where {shown}" if shown else text
+
+
+def _def(builder: Builder, frame: Frame, statement: s.Def) -> None:
+    if builder.unit:
+        return
+    if builder.defs.get(statement.name) is None or frame.place != "top":
+        builder.fail("a def stands at top level, not inside of a block", statement.pos)
+    if builder.defs[statement.name] is not statement:
+        builder.fail(f"{statement.name} is defined twice", statement.pos)
+    names = [*(p.name for p in statement.parameters), *(o.name for o in statement.options)]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        builder.fail(f"{statement.name}() has two arguments called {twice[0]}", statement.pos)
 
 
 def _return(builder: Builder, frame: Frame, statement: s.Return) -> None:
@@ -144,11 +167,11 @@ def _if(builder: Builder, frame: Frame, statement: s.If) -> None:
 
 
 def _repeat(builder: Builder, frame: Frame, statement: s.Repeat) -> None:
+    for name in statement.names:
+        if name in frame.names or name in frame.iterators:
+            builder.fail(f"{name} already means something here; the repeat variable needs another name", statement.pos)
     for values in _rounds(builder, frame, statement):
-        for name, value in zip(statement.names, values, strict=True):
-            if isinstance(frame.names.get(name), TensorRef):
-                builder.fail(f"{name} is a tensor; the repeat variable needs another name", statement.pos)
-            frame.names[name] = Known(value)  # type: ignore[arg-type]
+        frame.names.update({n: Known(v, fixed=True) for n, v in zip(statement.names, values, strict=True)})
         builder.trail.append(", ".join(f"{n} = {v!r}" for n, v in zip(statement.names, values, strict=True)))
         known = len(builder.problems)
         try:
@@ -161,7 +184,7 @@ def _repeat(builder: Builder, frame: Frame, statement: s.Repeat) -> None:
         frame.names.pop(name, None)
 
 
-def _rounds(builder: Builder, frame: Frame, statement: s.Repeat) -> list[tuple[object, ...]]:
+def _rounds(builder: Builder, frame: Frame, statement: s.Repeat) -> list[tuple[Constant, ...]]:
     """The values of a repeat's variables, round by round."""
     if statement.high is not None:
         low = integer(builder, frame, statement.low, "the start of a repeat")
@@ -174,7 +197,7 @@ def _rounds(builder: Builder, frame: Frame, statement: s.Repeat) -> list[tuple[o
     items = evaluate(builder, frame, statement.low)
     if not isinstance(items, tuple):
         builder.fail(f"repeat needs a range low..high or a list, but this is {items!r}", statement.pos)
-    rounds: list[tuple[object, ...]] = []
+    rounds: list[tuple[Constant, ...]] = []
     for item in items:
         values = item if isinstance(item, tuple) and len(statement.names) > 1 else (item,)
         if len(values) != len(statement.names):
