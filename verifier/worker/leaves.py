@@ -41,5 +41,5 @@ def _float_moved(value: Array, moved: Array) -> tuple[float, int]:
     if not finite.any():
         return 0.0, flipped
     largest = float(np.max(np.abs(value[finite])))
-    difference = float(np.max(np.abs(value[finite] - moved[finite])))
+    difference = float(np.max(np.abs(np.subtract(value[finite], moved[finite]))))
     return (difference / largest if largest > 0 else difference), flipped

@@ -173,7 +173,7 @@ class Follow(TorchFunctionMode):  # type: ignore[misc]
     def _cast(self, source: Any, result: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
         match self._answer("same"):
             case True if source.dtype == result.dtype:
-                return source  # type: ignore[no-any-return]
+                return source
             case False if result is source:
                 return result.clone()
             case _:

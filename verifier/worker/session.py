@@ -25,7 +25,10 @@ class Session:
     ) -> None:
         self._path = path
         self._entry = entry
-        self._inputs = tuple((str(name), str(dtype), tuple(shape)) for name, dtype, shape in inputs)  # type: ignore[arg-type]
+        self._inputs: tuple[tuple[str, str, tuple[int, ...]], ...] = tuple(
+            (str(name), str(dtype), tuple(shape))  # type: ignore[arg-type]
+            for name, dtype, shape in inputs
+        )
         self._mode: Mode = mode
         self._limits = limits
         self._file: File | None = None

@@ -89,7 +89,7 @@ def _literals(node: ast.expr | None, label: str, where: Where) -> Iterator[Spot]
                 yield from _literals(item, f"{label}.{index}", where)
         case ast.Dict(keys=keys, values=items):
             for key, item in zip(keys, items, strict=True):
-                name = key.value if isinstance(key, ast.Constant) else "?"
+                name = str(key.value) if isinstance(key, ast.Constant) else "?"
                 yield from _literals(item, f"{label}.{name}", where)
         case ast.BinOp(left=ast.List() | ast.Tuple() as left, op=ast.Mult(), right=right):
             yield from _literals(left, label, where)
