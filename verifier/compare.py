@@ -134,6 +134,32 @@ def compare(output: Output, ours: Value, leaf: Leaf, rules: Rules) -> LeafResult
     return _compare_floats(blank, _floats(array), _floats(expected), rules)
 
 
+def leave_out(result: LeafResult, other: Value, rules: Rules) -> LeafResult:
+    """The comparison again without the elements in which `other`, a run with open decisions taken the other way,
+    differs from ours. With more than half of them gone the trial does not decide about the leaf."""
+    ours, swayed, expected = np.asarray(result.ours), np.asarray(other), np.asarray(result.leaf.value)
+    if result.output is None or ours.shape != swayed.shape or ours.shape != expected.shape or not ours.shape:
+        return result
+    hanging = _hanging(ours, swayed, result.tolerance)
+    gone = int(np.count_nonzero(hanging))
+    if not gone:
+        return result
+    again = compare(result.output, np.where(hanging, expected, ours).astype(ours.dtype), result.leaf, rules)
+    if again.status == "different":
+        return result
+    kept = max(again.compared - gone, 0)
+    reason = f"{gone} of {ours.size} elements hang on decisions that are too close to call"
+    again = replace(again, ours=result.ours, compared=kept, reason=reason)
+    return again if kept >= FINITE_FLOOR * ours.size else replace(again, status="undecided", informative=False)
+
+
+def _hanging(ours: Array, swayed: Array, allowed: float) -> Array:
+    if ours.dtype.kind != "f":
+        return np.asarray(ours != swayed)
+    change = np.abs(ours - swayed)
+    return np.asarray((change > allowed * magnitude(ours)) | (_classes(ours) != _classes(swayed)))
+
+
 def _differs(result: LeafResult, reason: str, error: float = 1.0) -> LeafResult:
     return replace(result, status="different", reason=reason, error=error, informative=False)
 

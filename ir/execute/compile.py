@@ -17,6 +17,7 @@ from .memory import Memory, Slot
 from .nodes import Node, Slices, joint_shape, joint_strides, leaf, materialised
 from .rounding import cast
 from .scalar import constant_power, finish, function_of, is_ufunc, operand_types
+from .sway import swayed
 from .values import NUMPY_TYPES, Array, as_kind, as_scalar
 
 _HOIST_FACTOR = 4
@@ -116,6 +117,8 @@ def apply_node(ctx: Context, expr: Apply, args: list[Node]) -> Node:
     nodes = [_hoisted(converted(node, dtype), size) for node, dtype in zip(args, types, strict=True)]
     short = constant_power(expr)
     function = function_of(expr.op) if short is None else short
+    if ctx.memory.swayed:
+        function = swayed(expr.op, function)
     if short is not None:
         nodes = nodes[:1]
     result = Node(shape, expr.dtype, _runner(function, nodes, expr.dtype, shape), True, joint_strides(nodes))

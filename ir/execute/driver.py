@@ -31,10 +31,13 @@ def execute(
     precision: Literal["promoted", "native"] = "promoted",
     keep: bool = False,
     limit_bytes: int = DEFAULT_LIMIT_BYTES,
+    swayed: bool = False,
 ) -> Execution:
-    """Runs the program on the given numbers. Raises IRError where the program is wrong for them."""
+    """Runs the program on the given numbers; `swayed` takes decisions that are too close to call the other way.
+
+    Raises IRError where the program is wrong for them."""
     with np.errstate(all="ignore"):
-        memory = Memory(program.tensors, Budget(limit_bytes))
+        memory = Memory(program.tensors, Budget(limit_bytes), swayed=swayed)
         load_externals(program, values, memory)
         check_ranges(program, memory)
         check_facts(program, memory)
@@ -113,7 +116,8 @@ class Runner:
 
     def opaque(self, statement: Opaque) -> None:
         inputs = [self._complete(name, statement.source) for name in statement.inputs]
-        for name, values in zip(statement.outputs, run_opaque(statement, inputs), strict=True):
+        results = run_opaque(statement, inputs, swayed=self.memory.swayed)
+        for name, values in zip(statement.outputs, results, strict=True):
             self.memory.store(name, as_kind(values, self.memory.tensors[name].dtype))
 
     def _complete(self, name: str, source: Source) -> Array:

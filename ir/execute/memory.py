@@ -74,10 +74,11 @@ def _root(array: Array) -> Array:
 
 
 class Memory:
-    """The tensors of a run by id; a scan's or branch's body sees the outer ones."""
+    """The tensors of a run by id; a scan's or branch's body sees the outer ones. `swayed`: see sway.py."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], budget: Budget) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], budget: Budget, *, swayed: bool = False) -> None:
         self.tensors = tensors
+        self.swayed = swayed
         self.budget = budget
         self.slots: dict[str, Slot] = {}
         self._blocks: dict[int, Block] = {}

@@ -212,7 +212,7 @@ def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: boo
         values = contract(arrays, sink.kept)
         if missing != 1:
             values = values * values.dtype.type(missing)
-        if not started and len(parts) == 1 and can_adopt(sink) and values.shape == _result_shape(sink):
+        if not started and len(parts) == 1 and can_adopt(sink) and values.shape == result_shape(sink):
             adopt(sink, values)
             return True
         if not started:
@@ -224,7 +224,7 @@ def _run_parts(sink: Sink, nodes: list[Node], missing: int, *, check_finite: boo
 
 def _demanded(sink: Sink, nodes: Sequence[Node], parts: int) -> int:
     """Elements of the result, and of operands that are worked out, at a time."""
-    result = math.prod(_result_shape(sink)) // parts
+    result = math.prod(result_shape(sink)) // parts
     return result + sum(node.size if parts == 1 else min(node.size, COPY_ELEMENTS) for node in nodes if not node.bare)
 
 
@@ -237,7 +237,7 @@ def _finite(nodes: Sequence[Node]) -> bool:
     )  # fmt: skip
 
 
-def _result_shape(sink: Sink) -> tuple[int, ...]:
+def result_shape(sink: Sink) -> tuple[int, ...]:
     return tuple(n if axis in sink.kept else 1 for axis, n in enumerate(sink.ctx.sizes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,14 @@ import numpy as np
 from ..dtypes import kind
 from ..indices import iterators
 from ..program import Compare, Expr
+from . import sway
 from .access import lin_values
 from .affine import Lin
 from .compile import converted, expr_node
 from .context import Context
 from .domain import positive_forms
 from .nodes import ALL, CHUNK_ELEMENTS, Node, Slices, by_stride, chunks, materialised
-from .products import all_of, factors_of, out_mask
+from .products import all_of, factors_of, out_mask, result_shape
 from .store import UFUNCS, Sink, begin, put
 from .values import NUMPY_TYPES, Array, identity, problem_at
 
@@ -79,9 +80,8 @@ def _kept_order(sink: Sink, node: Node) -> list[int]:
 def _run_taps(sink: Sink, node: Node) -> None:
     sizes, ufunc = sink.ctx.sizes, UFUNCS[sink.combine]
     taps = list(itertools.product(*(range(sizes[axis]) for axis in sink.reduced)))
-    result_shape = [n if axis in sink.kept else 1 for axis, n in enumerate(sizes)]
     begin(sink, once=True)
-    for cut in chunks(result_shape, _kept_order(sink, node), CHUNK_ELEMENTS):
+    for cut in chunks(result_shape(sink), _kept_order(sink, node), CHUNK_ELEMENTS):
         total: Array | None = None
         for tap in taps:
             part = list(cut)
@@ -130,12 +130,20 @@ def run_position(sink: Sink, expr: Expr) -> None:
     kept = [node for node, names in zip(ctx.conditions, ctx.condition_names, strict=True) if name not in names]
     node = expr_node(ctx, expr)
     begin(sink, once=True)
-    result_shape = [n if axis in sink.kept else 1 for axis, n in enumerate(ctx.sizes)]
     terms = math.prod(ctx.sizes[axis] for axis in sink.reduced)
-    for cut in chunks(result_shape, _kept_order(sink, node), max(CHUNK_ELEMENTS * 4 // terms, 1)):
+    for cut in chunks(result_shape(sink), _kept_order(sink, node), max(CHUNK_ELEMENTS * 4 // terms, 1)):
         hit = all_of(kept, cut)
         positions = _positions(sink, node.run(cut), all_of(choice, cut), hit)
         put(sink, cut, _iterator_values(sink, name, positions), hit)
+
+
+def _swayed_finder(sink: Sink) -> Callable[..., Array]:
+    plain = np.argmax if sink.combine == "argmax" else np.argmin
+
+    def find(values: Array, *, axis: int, keepdims: bool) -> Array:
+        return sway.position(values, plain(values, axis=axis, keepdims=keepdims), axis)
+
+    return find
 
 
 def reduced_iterator(sink: Sink) -> str:
@@ -147,7 +155,7 @@ def _positions(sink: Sink, values: Array, mask: Array | None, hit: Array | None)
     """Where along the reduced axis the best value lies, of those that `mask` lets through."""
     ctx = sink.ctx
     axis = sink.reduced[0] if sink.reduced else 0
-    find = np.argmax if sink.combine == "argmax" else np.argmin
+    find = _swayed_finder(sink) if ctx.memory.swayed else np.argmax if sink.combine == "argmax" else np.argmin
     if sink.reduced:
         full = [ctx.sizes[axis] if place == axis else n for place, n in enumerate(values.shape)]
         values = np.broadcast_to(values, full)
@@ -251,7 +259,7 @@ def run_running(sink: Sink, expr: Expr) -> bool:
     for run in running:
         values = _accumulated(ctx, ufunc, values, run, base)
     begin(sink, once=True)
-    for cut in chunks(sink.ctx.sizes, by_stride(values.shape, values.strides), CHUNK_ELEMENTS * 4):
+    for cut in chunks(result_shape(sink), by_stride(values.shape, values.strides), CHUNK_ELEMENTS * 4):
         put(sink, cut, _times(outer, values, cut), out_mask(sink, cut))
     return True
 
