@@ -13,6 +13,14 @@ torch = pytest.importorskip("torch")
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL: dict[str, dict[str, int]] = {
     "conv_variants": {"BATCH": 2, "WIDTH": 8, "GROUPS": 4, "HEIGHT_PX": 18, "WIDTH_PX": 22},
+    "corner_integers": {"BATCH": 3, "EVENTS": 50},
+    "corner_losses": {"BATCH": 3, "STEPS": 5, "FEATURES": 4, "CLASSES": 7},
+    "corner_pools": {"BATCH": 2, "FRAMES": 3, "CHANNELS": 4, "HEIGHT": 18, "WIDTH": 22},
+    "corner_recurrent": {"BATCH": 3, "STEPS": 5, "FEATURES": 4, "HIDDEN": 6},
+    "corner_resize": {"BATCH": 2, "CHANNELS": 4, "HEIGHT": 13, "WIDTH": 22},
+    "corner_spectral": {"BATCH": 2, "STEPS": 11, "CHANNELS": 3, "CUTOFF": 4},
+    "corner_views": {"BATCH": 2, "SIZE": 10, "HEAD": 3},
+    "corner_windows": {"BATCH": 2, "HEIGHT": 8, "WIDTH": 12, "WINDOW": 4, "SHIFT": 1, "HEADS": 2, "CHANNELS": 6},
     "cumsum": {"BATCH": 3, "STEPS": 11},
     "gemm_chain": {"BATCH": 3, "IN_FEATURES": 5, "HIDDEN": 7, "RANK": 2, "OUT_FEATURES": 5},
     "gru_bidirectional": {"STEPS": 5, "BATCH": 3, "FEATURES": 4, "HIDDEN": 6, "TAGS": 7},
