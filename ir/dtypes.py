@@ -98,6 +98,8 @@ def _promote_names(left: str, right: str) -> str:
     if left == right:
         return left
     a, b = DTYPES[left], DTYPES[right]
+    if {a.kind, b.kind} == {"float", "complex"}:
+        return "c128" if {"f64", "c128"} & {left, right} else "c64"
     if a.kind != b.kind:
         return left if _KIND_ORDER[a.kind] > _KIND_ORDER[b.kind] else right
     if a.kind == "int" and a.signed != b.signed:

@@ -151,11 +151,19 @@ def show_atom(atom: Atom) -> str:
         case Iter(name):
             return name
         case Div(arg, by):
-            return f"({show(arg)})//{by}"
+            return f"{_operand(arg)}//{by}"
         case Mod(arg, by):
-            return f"({show(arg)})%{by}"
+            return f"{_operand(arg)}%{by}"
         case Fetch(read):
             return f"{read.tensor}[{', '.join(show(index) for index in read.index)}]"
+
+
+def _operand(index: Index) -> str:
+    match index:
+        case Index(((Iter(name), 1),), 0):
+            return name
+        case _:
+            return f"({show(index)})"
 
 
 def show(index: Index) -> str:
