@@ -1,5 +1,7 @@
 # make demo   the main job on three examples, answers replayed from cassettes (no key, no model call)
 # make test   lint, types, import direction, tests
+# make docs   the help texts of docs/cli.md;  make startup   processor time of starting;  make clean
+# make check-kernelbench KB=DIR   the translations that come with the project against a KernelBench checkout
 # TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches the small CPU wheel of torch on Linux.
 
 PYTHON ?= python3
@@ -17,7 +19,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help python demo test lint types imports pytest docs check-kernelbench startup clean
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n '/^$$/q; s/^# //p' Makefile
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else 1)' || \

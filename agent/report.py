@@ -70,6 +70,7 @@ def _headline(console: Console, found: Findings) -> None:
         rows.append(("text", _text(found)))
     if found.translator is not None:
         rows.append(("translator", _translator(found)))
+    rows += [("attempt", f"{one.number}: {one.kind}, {one.verdict}") for one in found.attempts[:-1]]
     _rows(console, rows)
 
 
