@@ -75,6 +75,8 @@ class _Walker:
         """`path` names state in it, `attr_path` plain values; `above`: ids of the objects that contain it."""
         if id(value) in above or len(above) > _DEPTH + 24:
             return
+        if isinstance(value, np.ndarray):
+            value = value.tolist() if value.size <= _MOST_ITEMS else None
         if isinstance(value, torch.Tensor):
             self.found.tensors[path] = value
         elif isinstance(value, torch.nn.Module):
@@ -128,6 +130,4 @@ def _own_values(module: torch.nn.Module, root: bool) -> Iterator[tuple[str, Any]
     for name, value in vars(module).items():
         if name in _INTERNAL or (name == "training" and not root) or (library and name.startswith("_")):
             continue
-        if isinstance(value, np.ndarray):
-            value = torch.from_numpy(value)
         yield name, value

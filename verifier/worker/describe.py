@@ -15,7 +15,7 @@ from ...ir.bindings import Bindings, TensorType
 from ..types import Domain, Leaf, Mode
 from .alarm import alarm
 from .capture import Captured, capture
-from .draws import DrawLog
+from .draws import DrawLog, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
 from .inputs import make_inputs
 from .load import Built, File, build, execute, seed_everything
@@ -85,10 +85,21 @@ def shaped(file: File, mode: Mode, changes: Mapping[str, int]) -> Shaped:
         if error.kind == "bad_input":
             raise
         built, captured = _built_on_cpu(file, mode, changes)
-    with Placed("meta"):
-        seed_everything(0)
-        arguments, domains = make_inputs(file, built, changes, None)
+    arguments, domains = _inputs(file, built, changes)
     return Shaped(built, captured, _on_meta(arguments, built), domains, tuple(warnings))
+
+
+def _inputs(file: File, built: Built, changes: Mapping[str, int]) -> tuple[Arguments, dict[str, Domain]]:
+    """get_inputs on the meta device, or on the CPU where it reads values."""
+    seed_everything(0)
+    try:
+        with Placed("meta"):
+            return make_inputs(file, built, changes, None)
+    except UserError as error:
+        if error.kind == "bad_input":
+            raise
+    with Placed("cpu"), Lazy():
+        return make_inputs(file, built, changes, None)
 
 
 def _on_meta(arguments: Arguments, built: Built) -> Arguments:
@@ -169,10 +180,10 @@ def forward(file: File, mode: Mode, program: Shaped, seconds: float = _FORWARD_S
     log, seen = DrawLog(), Watched()
     try:
         with alarm(seconds):
-            returned = _called(file, program, (Watch(seen), ApiDraws(log)))
+            returned = _called(file, program, log, (Watch(seen), ApiDraws(log)))
             if mode == "train" or seen.may_draw:
-                log, again = DrawLog(), Watched()
-                _called(file, program, (Watch(again), Run(log, promote=False)))
+                log = DrawLog()
+                _called(file, program, log, (Watch(Watched()), Run(log, promote=False)))
         leaves = tuple(leaves_of(returned, with_values=False))
     except (UserError, Refused) as error:
         return Forward(None, (), (), str(error))
@@ -187,9 +198,10 @@ def _type(item: Any) -> TensorType:  # noqa: ANN401
     return TensorType((), "f64" if isinstance(item, float) else "i64")
 
 
-def _called(file: File, program: Shaped, modes: tuple[Any, ...]) -> Any:  # noqa: ANN401
+def _called(file: File, program: Shaped, log: DrawLog, modes: tuple[Any, ...]) -> Any:  # noqa: ANN401
     guard = Guard("running forward() on the meta device", file.folder)
-    with guard, torch.no_grad(), Placed("meta"), modes[0], modes[1]:
+    draws = python_draws(log, program.built.namespace)
+    with guard, torch.no_grad(), draws, Placed("meta"), modes[0], modes[1]:
         return program.built.call(*program.arguments.args, **program.arguments.kwargs)
 
 

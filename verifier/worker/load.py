@@ -72,6 +72,9 @@ def open_file(path: Path, entry: str | None, inputs: tuple[tuple[str, str, tuple
         tree = ast.parse(text, filename=str(path))
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
+    libraries = {name.partition(".")[0] for name, _ in imported_names(tree)}
+    if libraries & {"jax", "flax"} and "torch" not in libraries:
+        raise Refused(f"{path.name} is a JAX program; only PyTorch programs can be run so far", "bad_input")
     _import_libraries(tree, path)
     if "_dynamo" not in text and "sympy" not in text:
         light.install()
