@@ -239,6 +239,10 @@ def _warnings(description: Description, done: Trials, unused: Sequence[str]) -> 
         found += outcome.trial.warnings
         if outcome.step.precision != judge.judged(done.outcomes)[0].step.precision:
             found += _native_warnings(outcome)
+    fixed = dict.fromkeys(name for outcome in done.outcomes for name in outcome.trial.assignment.not_varied)
+    if fixed:
+        names = feedback.listing(list(fixed))
+        found.append(f"the same in all trials, so a number written into the text in their place is not noticed: {names}")
     kept = {key for outcome in done.outcomes for key in outcome.trial.kept_state}
     if assumed := [key for key in unused if key in kept]:
         names = feedback.listing(assumed)
