@@ -132,7 +132,7 @@ def _leaf(leaf: LeafRecord) -> str:
     shape = "" if leaf.shape is None else f"[{', '.join(map(str, leaf.shape))}]"
     error = f"error {leaf.error:.0e} (allowed {leaf.tolerance:.0e})" if leaf.tolerance else "equal"
     return (
-        f"{kind}{name}{leaf.dtype}{shape}: {leaf.status}, {error}, {leaf.compared:.0%} of elements compared, "
+        f"{kind}{name}{leaf.dtype}{shape}: {leaf.status}, {error}, {leaf.compared:.0%} compared, "
         f"{leaf.informative_trials} trials"
     )
 
