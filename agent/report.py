@@ -26,6 +26,7 @@ COLOURS = {
 }
 PLAIN_WIDTH = 110
 COSTLIEST = 5
+SHOWN = 4
 
 
 def report(found: Findings) -> None:
@@ -110,7 +111,7 @@ def _checks(console: Console, certificate: Certificate) -> None:
     rows = [("trials", told)]
     if certificate.trials:
         rows.append(("inputs", ", ".join(certificate.distributions)))
-        rows.append(("sizes", "; ".join(size.label for size in certificate.sizes)))
+        rows += [("size", size.label) for size in certificate.sizes]
     rows += [("output", _leaf(leaf)) for leaf in certificate.leaves]
     listed = [
         ("not tried", certificate.untested_decisions),
@@ -118,12 +119,18 @@ def _checks(console: Console, certificate: Certificate) -> None:
         ("no effect", certificate.dead),
         ("unused", certificate.unused_state),
     ]
-    rows += [(name, "; ".join(values)) for name, values in listed if values]
+    rows += [(name, _some(values)) for name, values in listed if values]
     _rows(console, rows)
     for failure in certificate.failures:
         known = failure.statement is None or failure.message.startswith(f"line {failure.statement}")
         where = "" if known else f"line {failure.statement}: "
         console.print(f"  {failure.kind}: {where}{failure.message}", style="red")
+
+
+def _some(values: Sequence[str]) -> str:
+    """The first few; the certificate has them all."""
+    more = len(values) - SHOWN
+    return "; ".join(values[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _leaf(leaf: LeafRecord) -> str:
@@ -139,7 +146,9 @@ def _leaf(leaf: LeafRecord) -> str:
 
 def _work(console: Console, analysis: Analysis) -> None:
     counts = analysis.counts
-    nominal = f" ({amount(counts.macs_nominal)} with padding taps)" if counts.macs_nominal != counts.macs else ""
+    nominal = (
+        f" ({amount(counts.macs_nominal)} with points that guards cut)" if counts.macs_nominal != counts.macs else ""
+    )
     rows = [
         (
             "work",

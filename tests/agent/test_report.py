@@ -47,6 +47,7 @@ CERTIFICATE = Certificate(
     ),
     leaves=(LeafRecord("result", "heads.1", "f32", (256, 4096), "verified", 3e-16, 1e-9, 0.75, 2),),
     untested_decisions=("line 3: if N > 4",),
+    unused_state=("s0", "s1", "s2", "s3", "s4", "s5", "s6"),
 )
 
 
@@ -78,7 +79,8 @@ def test_the_verdict_and_how_it_came_about(found: Findings, capsys: pytest.Captu
     assert "text        10 lines, 6 nests" in shown
     assert "trials      3 (2 promoted, 1 native), 2 of them could tell right from wrong" in shown
     assert "inputs      normal, ties, uniform" in shown
-    assert "sizes       B=1, K=5; B=3, K=7" in shown
+    assert "size        B=1, K=5" in shown and "size        B=3, K=7" in shown
+    assert "unused      s0; s1; s2; s3 and 3 more" in shown
     leaf = "heads.1 f32[256, 4096]: verified, error 3e-16 (allowed 1e-09), 75% compared, 2 trials"
     assert f"output      {leaf}" in shown
     assert "not tried   line 3: if N > 4" in shown
