@@ -301,10 +301,12 @@ def _accumulated(ctx: Context, ufunc: np.ufunc, values: Array, run: _Running, ba
     count = values.shape[axis]
     if run.lowers:
         values = np.flip(values, axis)
-    keep = values.dtype if ufunc in (np.add, np.multiply) else None
-    sums = ufunc.accumulate(values, axis=axis, dtype=keep)
-    shape = [1 if place == axis else n for place, n in enumerate(values.shape)]
-    sums = np.concatenate([np.full(shape, base, values.dtype), sums], axis=axis)
+    sums = np.empty([n + (place == axis) for place, n in enumerate(values.shape)], values.dtype)
+    cut = [ALL] * sums.ndim
+    cut[axis] = slice(0, 1)
+    sums[tuple(cut)] = base
+    cut[axis] = slice(1, None)
+    ufunc.accumulate(values, axis=axis, dtype=values.dtype, out=sums[tuple(cut)])
     terms = _term_counts(ctx, run, count)
     return _taken(sums, terms, axis)
 
@@ -322,9 +324,21 @@ def _term_counts(ctx: Context, run: _Running, count: int) -> Array:
     return result.clip(0, count)
 
 
+def _picked(sums: Array, terms: Array, axis: int) -> Array:
+    """`sums` at positions `terms` along `axis`, without a copy where these are evenly spaced."""
+    step = int(terms[1] - terms[0])
+    if step > 0 and (np.diff(terms) == step).all():
+        cut = [ALL] * sums.ndim
+        cut[axis] = slice(int(terms[0]), int(terms[-1]) + 1, step)
+        return sums[tuple(cut)]
+    return np.take(sums, terms, axis=axis)
+
+
 def _taken(sums: Array, terms: Array, axis: int) -> Array:
     """`sums` at position `terms` along `axis`; the axes of `terms` take its place."""
     spread = [place for place, n in enumerate(terms.shape) if n > 1]
+    if len(spread) == 1:
+        return np.swapaxes(_picked(sums, terms.ravel(), axis), axis, spread[0])
     taken = np.moveaxis(sums, axis, -1)[..., terms.ravel()]
     sizes = [terms.shape[place] for place in spread]
     rest = [place for place in range(sums.ndim) if place != axis]

@@ -156,7 +156,8 @@ def whole_op(op, v):
         "add": lambda: v[0] + v[1], "sub": lambda: v[0] - v[1], "mul": lambda: v[0] * v[1],
         "floordiv": lambda: v[0] // v[1] if v[1] else 0, "mod": lambda: v[0] % v[1] if v[1] else 0,
         "neg": lambda: -v[0], "abs": lambda: abs(v[0]), "sign": lambda: (v[0] > 0) - (v[0] < 0),
-        "min": lambda: min(v), "max": lambda: max(v), "floor": lambda: v[0], "ceil": lambda: v[0], "round": lambda: v[0],
+        "min": lambda: min(v), "max": lambda: max(v),
+        "floor": lambda: v[0], "ceil": lambda: v[0], "round": lambda: v[0],
     }  # fmt: skip
     return functions[op]()
 

@@ -1,4 +1,4 @@
-"""Random small programs: nests with guards, triangles, conditions, // and %, indirect reads, all combining operators."""
+"""Random small programs: guards, triangles, conditions, // and %, indirect reads, all combining operators."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_write_out_of_bounds():
 
 def test_element_written_twice():
     problem = failure("input x[N]\ntensor y[N]\nfor i<N: y[i//2] = x[i]\noutput y", {"x": (4,)})
-    assert "y[(i)//2] writes element [0] more than once with different values" in problem.message
+    assert "writes element [0] more than once with different values" in problem.message
 
 
 def test_scattered_element_written_twice():
