@@ -40,7 +40,8 @@ from .space import (
     without_division,
 )
 
-PARTS_LIMIT = 12
+PARTS_LIMIT = 8
+PIECES_LIMIT = 64
 BITMAP_LIMIT = 50_000_000
 IMAGE_LIMIT = 30_000_000
 AXIS_LIMIT = 4_000_000
@@ -370,11 +371,6 @@ def axis_constraints(marked: Bools, k: int, low: int, size: int) -> list[Constra
 
 def count_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> int:
     """Number of elements in a union of parts."""
-    return _count_parts(shape, tuple(parts))
-
-
-@lru_cache(maxsize=20_000)
-def _count_parts(shape: tuple[int, ...], parts: tuple[Part, ...]) -> int:
     if WHOLE in parts:
         return prod(shape)
     total = 0
@@ -470,19 +466,21 @@ def _interval(constraints: Iterable[Constraint], name: str, size: int) -> tuple[
     return low, high
 
 
-def disjoint(parts: Sequence[Part]) -> list[tuple[Constraint, ...]]:
-    """The same union as conjunctions that do not overlap."""
+def disjoint(region: Region) -> list[tuple[Constraint, ...]]:
+    """The same elements as conjunctions that do not overlap (all of the tensor, where that takes too many)."""
     result: list[tuple[Constraint, ...]] = []
-    for position, part in enumerate(parts):
+    for position, part in enumerate(region.parts):
         pieces: list[tuple[Constraint, ...]] = [tuple(sorted(part, key=repr))]
-        for earlier in parts[:position]:
-            ordered = sorted(earlier, key=repr)
+        for earlier in region.parts[:position]:
             pieces = [
-                (*piece, *ordered[:k], negate(constraint))
+                (*piece, *rest)
                 for piece in pieces
-                for k, constraint in enumerate(ordered)
+                for rest in complement(earlier)
+                if count(box_of(region.shape, frozenset((*piece, *rest))))
             ]
         result.extend(pieces)
+        if len(result) > PIECES_LIMIT:
+            return [()]
     return result
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -147,7 +148,8 @@ def simplify(expr: Expr, settle: Settle, knowledge: Knowledge) -> Expr:
             return expr
 
 
-def guards(read: Read, shape: Sequence[int]) -> list[Compare]:
+@lru_cache(maxsize=5_000)
+def guards(read: Read, shape: tuple[int, ...]) -> tuple[Compare, ...]:
     """Comparisons that keep a guarded read in bounds; an axis with an indirect index has none."""
     found: list[Compare] = []
     if read.fill is not None:
@@ -155,7 +157,7 @@ def guards(read: Read, shape: Sequence[int]) -> list[Compare]:
             if not has_fetch(index):
                 top = indices.add(indices.scale(index, -1), indices.constant(size - 1))
                 found.extend((at_least(index), at_least(top)))
-    return found
+    return tuple(found)
 
 
 def _simplify_read(read: Read, settle: Settle, knowledge: Knowledge) -> Expr:

@@ -138,9 +138,9 @@ def writes(demand: Demand) -> list[Charge]:
     return [Charge("output", names[key], key[1], elements(region)) for key, region in buffers.items()]
 
 
-def output_buffers(demand: Demand) -> frozenset[str]:
-    """Tensors whose memory leaves the program."""
-    return frozenset(tensor for tensor, _ in _buffers(demand)[0])
+def output_buffers(demand: Demand) -> dict[str, int]:
+    """Tensors whose memory leaves the program, and how many of their elements."""
+    return {tensor: elements(region) for (tensor, _), region in _buffers(demand)[0].items()}
 
 
 Buffers = dict[tuple[str, str], Region]

@@ -125,4 +125,5 @@ def notes(work: Work) -> tuple[str, ...]:
         found.append(f"a choice is made at run time: {low} to {high} multiply-adds; the cheaper arm is counted")
     for line in work.inexact_lines:
         found.append(f"line {line}: too large to count exactly, an upper estimate is used")
+    found += [f"too large to count exactly, the whole box is counted: {what}" for what in work.approximations]
     return tuple(found)

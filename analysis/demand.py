@@ -101,7 +101,7 @@ def _backward(body: Sequence[FlatStatement], state: Demand) -> None:
 def demanded_spaces(nest: Nest, region: Region) -> list[Space]:
     """The parts of a nest's domain whose target element is demanded, without overlap."""
     space = space_of(nest.loops, nest.where)
-    return [space.with_constraints(restrict(nest.at, piece)) for piece in disjoint(region.parts)]
+    return [space.with_constraints(restrict(nest.at, piece)) for piece in disjoint(region)]
 
 
 def _backward_nest(flat: FlatNest, state: Demand) -> None:

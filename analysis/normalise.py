@@ -11,7 +11,7 @@ from math import prod
 from ..ir import indices
 from ..ir.ops import IDENTITY, SCALAR_OPS
 from ..ir.program import Apply, Atom, Cast, Compare, Const, Expr, Fetch, Index, IndexValue, Iter, Nest, Read, Tensor
-from .access import Image, Region, add_part, elements, image
+from .access import Image, Region, add_part, elements
 from .cells import Cell
 from .demand import Demand
 from .factors import Product, addends, factorise
@@ -38,45 +38,41 @@ class Operand:
 class Normaliser:
     """Operations in program order. `seen` holds what has been computed, `alias` tensors that equal an earlier one.
 
-    `outputs` are the tensors whose buffers have to be written because they leave the program."""
+    `outputs`: elements that have to be written of tensors that leave the program; `stored`: what operations wrote."""
 
     flat: Flat
     demand: Demand
-    outputs: frozenset[str]
+    outputs: Mapping[str, int]
     operations: list[Operation] = field(default_factory=list)
     seen: set[object] = field(default_factory=set)
     alias: dict[str, str] = field(default_factory=dict)
     values: dict[object, str] = field(default_factory=dict)
     writers: dict[str, int] = field(default_factory=dict)
     written: dict[str, Region] = field(default_factory=dict)
+    stored: dict[str, int] = field(default_factory=dict)
     inexact: list[int] = field(default_factory=list)
 
 
-def normalise(flat: Flat, demand: Demand, outputs: frozenset[str]) -> Normaliser:
+def normalise(flat: Flat, demand: Demand, outputs: Mapping[str, int]) -> Normaliser:
     state = Normaliser(flat, demand, outputs)
     _count_writers(flat.body, state)
     _run(flat.body, state)
-    _fill_outputs(state)
+    _finish_outputs(state)
     return state
 
 
-def _fill_outputs(state: Normaliser) -> None:
-    """Elements of outputs that only have their start value are written as well."""
-    for statement in state.flat.body:
-        if not isinstance(statement, Start) or not isinstance(statement.init, Const):
-            continue
-        if statement.tensor not in state.outputs:
-            continue
-        tensor = state.flat.tensors[statement.tensor]
-        written = Region(tensor.shape)
-        for nest in state.flat.body:
-            if isinstance(nest, FlatNest) and nest.nest.target == statement.tensor:
-                for cell in state.demand.cells.get(id(nest), ()):
-                    written = add_part(written, image(cell.space, nest.nest.at, tensor.shape))
-        left = prod(tensor.shape) - elements(written)
+def _finish_outputs(state: Normaliser) -> None:
+    """Output elements that no operation wrote: start values, and results that equal an earlier value, are copied."""
+    sources = {item.tensor: item.source for item in state.flat.body if isinstance(item, Start)}
+    for name, size in state.outputs.items():
+        dtype = state.flat.tensors[name].dtype
+        left = size - state.stored.get(name, 0)
         if left > 0:
-            state.operations.append(Operation(kind="copy", label="fill", source=statement.source, dtype=tensor.dtype,
-                                              writes=(Traffic(tensor.dtype, left),)))
+            filled = isinstance(state.demand.starts.get(name), Const)
+            item = Traffic(dtype, left)
+            source = sources.get(name, state.flat.program.outputs[0].source)
+            state.operations.append(Operation(kind="copy", label="fill" if filled else "copy", source=source,
+                                              dtype=dtype, reads=() if filled else (item,), writes=(item,)))
 
 
 def _count_writers(body: Sequence[FlatStatement], state: Normaliser) -> None:
@@ -109,6 +105,8 @@ def _opaque(statement: FlatOpaque, state: Normaliser) -> None:
     reads = tuple(_stored(name, statement.times, depth, state) for name in opaque.inputs)
     writes = tuple(_stored(name, statement.times, depth, state) for name in opaque.outputs)
     work = sum(item.elements for item in reads)
+    for name in opaque.outputs:
+        state.stored[name] = prod(state.flat.tensors[name].shape)
     sorting = opaque.kind in ("topk", "sort", "argsort")
     state.operations.append(Operation(
         kind="opaque", label=opaque.kind, source=opaque.source, dtype=reads[0].dtype,
@@ -131,6 +129,8 @@ class _Statement:
         self.flat, self.nest, self.state = flat, flat.nest, state
         self.start = len(state.operations)
         self.target = state.flat.tensors[self.nest.target]
+        self.result: Traffic | None = None
+        self.done = 0
 
     def run(self) -> None:
         nest, state = self.nest, self.state
@@ -150,8 +150,9 @@ class _Statement:
         for expr, members in grouped.items():
             scope = Scope(tuple(cell.space for cell in members), self.flat.steps, state.flat.tensors,
                           state.flat.local, nest.source)
-            before = len(state.operations)
+            before, self.done = len(state.operations), 0
             self._lower_group(scope, expr)
+            state.stored[nest.target] = state.stored.get(nest.target, 0) + self.done
             nominal.append(sum(op.macs_nominal for op in state.operations[before:]))
             if not scope.exact:
                 state.inexact.append(nest.source.line)
@@ -207,8 +208,10 @@ class _Statement:
         """Distinct elements of the target that are written."""
         if any(has_fetch(index) for index in self.nest.at):
             size = min(scope.points(scope.sizes), elements(self.state.demand.region(self.nest.target)))
-            return Traffic(self.target.dtype, size)
-        return Traffic(self.target.dtype, elements(scope.region(self.nest.at, self.target.shape)))
+        else:
+            size = elements(scope.region(self.nest.at, self.target.shape))
+        self.result = Traffic(self.target.dtype, size)
+        return self.result
 
     def _assign(self, scope: Scope, expr: Expr) -> None:
         result = self._result(scope)
@@ -454,6 +457,8 @@ class _Statement:
         self, *, kind: Kind, label: str, dtype: str, macs: int = 0, macs_nominal: int = 0, vector: int = 0,
         special: int = 0, comparisons: int = 0, reads: tuple[Traffic, ...] = (), writes: tuple[Traffic, ...] = (),
     ) -> None:  # fmt: skip
+        if self.result is not None and any(item is self.result for item in writes):
+            self.done = self.result.elements
         self.state.operations.append(Operation(
             kind=kind, label=label, source=self.nest.source, dtype=dtype, macs=macs,
             macs_nominal=macs_nominal, vector=vector, special=special, comparisons=comparisons, reads=reads,

@@ -222,7 +222,8 @@ def _weaker(compare: Compare, other: Compare) -> bool:
     return gap >= 0 if other.relation == ">=" else other.relation == "==" and gap >= 0
 
 
-def space_of(loops: Sequence[Loop], where: Condition | None = None) -> Space:
+@lru_cache(maxsize=5_000)
+def space_of(loops: tuple[Loop, ...], where: Condition | None = None) -> Space:
     """The iteration domain of loops; an extent that uses outer iterators becomes a bounding size and a constraint."""
     sizes: list[tuple[str, int]] = []
     ranges: dict[str, tuple[int, int]] = {}
@@ -291,9 +292,20 @@ def without_division(constraint: Constraint) -> Constraint:
     return without_division(at_least(indices.subtract(bound, atom.arg)))
 
 
-@lru_cache(maxsize=20_000)
+approximations: list[str] = []
+
+
 def count(space: Space) -> int:
-    """Exact number of points."""
+    """Number of points: exact, or, when a group is too large for that, its whole box, noted in `approximations`."""
+    try:
+        return _count(space)
+    except TooLarge as problem:
+        approximations.append(str(problem))
+        return _count(space, rough=True)
+
+
+@lru_cache(maxsize=20_000)
+def _count(space: Space, rough: bool = False) -> int:
     if any(size <= 0 for _, size in space.sizes):
         return 0
     constraints = active(space)
@@ -304,7 +316,13 @@ def count(space: Space) -> int:
     total = 1
     for group in groups(space.names, links):
         inside = tuple(c for c, link in zip(constraints, links, strict=True) if link & set(group))
-        total *= _count_group(tuple((name, sizes[name]) for name in group), inside)
+        box = tuple((name, sizes[name]) for name in group)
+        try:
+            total *= _count_group(box, inside)
+        except TooLarge:
+            if not rough:
+                raise
+            total *= prod(size for _, size in box)
         if not total:
             return 0
     return total
@@ -319,7 +337,18 @@ def _count_group(sizes: tuple[tuple[str, int], ...], constraints: tuple[Constrai
         if all(_solvable(c, name) for c in constraints) and _few_exclusions(constraints, name):
             rest = tuple(item for item in sizes if item[0] != name)
             return sum(_solve(name, size, constraints, env) for env in enumerate_box(rest))
+    choice = next((c for c in constraints if isinstance(c, AnyOf)), None)
+    if choice is not None and prod(size for _, size in sizes) > CHUNK:
+        rest_of = tuple(c for c in constraints if c is not choice)
+        return sum(count(Space(sizes, (*rest_of, *arm))) for arm in exclusive(choice))
     return sum(int(np.count_nonzero(holds_all(constraints, env, shape))) for env, shape in _with_shapes(sizes))
+
+
+def exclusive(choice: AnyOf) -> Iterator[tuple[Constraint, ...]]:
+    """The arms of an alternative, each without the points of the ones before it."""
+    for position, arm in enumerate(choice.args):
+        before = (_negate_condition(earlier) for earlier in choice.args[:position])
+        yield constraints_of(AllOf((arm, *before)))
 
 
 def _with_shapes(sizes: tuple[tuple[str, int], ...]) -> Iterator[tuple[dict[str, Ints], tuple[int, ...]]]:

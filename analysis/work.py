@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.program import Program, Scan, Source, Statement
 from . import charges
@@ -13,6 +13,7 @@ from .flat import branches, flatten
 from .knowledge import learn
 from .normalise import Normaliser, normalise
 from .operations import Operation, Traffic
+from .space import approximations
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Work:
     dead: tuple[Source, ...]
     unused: tuple[str, ...]
     inexact_lines: tuple[int, ...]
+    approximations: tuple[str, ...]
     sequential_steps: int
     other_arms: tuple[int, int] | None = None
 
@@ -53,8 +55,7 @@ def _cheapest_arms(program: Program) -> Work:
         seen.append(_macs(other))
         if _cost(other) < _cost(best):
             best, arms = other, {**arms, k: False}
-    return Work(best.operations, best.charges, best.dead, best.unused, best.inexact_lines, best.sequential_steps,
-                (min(seen), max(seen)))
+    return replace(best, other_arms=(min(seen), max(seen)))
 
 
 def _macs(work: Work) -> int:
@@ -66,13 +67,14 @@ def _cost(work: Work) -> tuple[int, int]:
 
 
 def _analyse(program: Program, arms: Mapping[int, bool]) -> Work:
+    approximations.clear()
     flat = flatten(program, arms)
     wanted = demand(flat, learn(flat))
     normal: Normaliser = normalise(flat, wanted, charges.output_buffers(wanted))
     found = (*charges.reads(wanted), *charges.writes(wanted))
     return Work(
         (*normal.operations, *_covered(program, found)), found, tuple(wanted.dead), _unused(program, wanted),
-        tuple(sorted(set(normal.inexact))), _steps(program.body),
+        tuple(sorted(set(normal.inexact))), tuple(dict.fromkeys(approximations)), _steps(program.body),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from analysis_texts import program, tensor
 from solar_agent.analysis import bounds as module
 from solar_agent.analysis.arch import Arch, Rate, list_archs, load_arch
 from solar_agent.analysis.bounds import BoundOrderError, bounds
+from solar_agent.analysis.count import count
 from solar_agent.analysis.precision import PrecisionError, parse_precision
 from solar_agent.analysis.work import Work
 from solar_agent.ir.program import Program
@@ -138,3 +139,49 @@ def test_rows_add_up() -> None:
     assert [row.line for row in found.per_statement] == [5, 6]
     assert sum(row.unfused_s for row in found.per_statement) == pytest.approx(found.unfused_s)
     assert found.per_statement[0].memory_s == pytest.approx(83.88608e-6)
+
+
+ORDERED = {
+    "the same value twice": "input x[N]\nfor n<N: y[n] = exp(x[n])\nfor n<N: z[n] = exp(x[n])\noutput y\noutput z\n",
+    "concatenation": """
+input x[N]
+tensor y[2*N] = 0
+for n<N: y[n] = x[n]
+output y
+""",
+    "start value only": "input x[N]\ntensor y[N] = 1.5\noutput y\n",
+    "carry as it comes": """
+input x[N, D]
+for d<D: z[d] = x[0,d] * 2
+scan t<N carry h = z:
+    for d<D: hn[d] = h[d] + x[t,d]
+    next h = hn
+    emit ys = h
+output ys
+""",
+    "swapped carries": """
+input x[D]
+input y[D]
+scan t<5 carry a = x, b = y:
+    next a = b
+    next b = a
+output a
+output b
+""",
+    "broadcast view": "input x[N, D]\nfor n<N: m[n] += x[n,0]\nview y[n<N, i<7] = m[n]\noutput y\n",
+    "broadcast copy": "input x[N, D]\nfor n<N, i<7: y[n,i] = x[n,0]\noutput y\n",
+    "constant": "input x[N, D]\nfor n<N: y[n] = 0 * x[n,0]\noutput y\n",
+    "indices": "input x[N, D]\nfor n<N, d<D: y[n,d] = n + d\noutput y\n",
+    "converted": "input x[N, D]\nfor n<N, d<D: y[n,d] = bf16(x[n,d])\noutput y\noutput x\n",
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_compulsory_traffic_is_part_of_the_unfused_one(name: str) -> None:
+    shapes = {"x": tensor(5, 4) if "N, D" in ORDERED[name] else tensor(5), "y": tensor(5)}
+    used = {key: value for key, value in shapes.items() if f"input {key}[" in ORDERED[name]}
+    found = program(ORDERED[name], used)
+    counts = count(found)
+    assert counts.fused_bytes <= counts.unfused_bytes
+    result = bounds(found, load_arch("A6000"))
+    assert result.fused_s <= result.unfused_s
