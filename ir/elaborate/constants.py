@@ -200,7 +200,10 @@ def missing(key: str, present: list[str]) -> str:
     """Message for a path that was not captured, with near matches."""
     tail = key.rpartition(".")[2]
     near = get_close_matches(key, present, 3, 0.6) or [name for name in present if name.endswith("." + tail)][:3]
-    hint = f"; did you mean {', '.join(repr(name) for name in near)}?" if near else ""
+    if near:
+        hint = f"; did you mean {', '.join(repr(name) for name in near)}?"
+    else:
+        hint = f"; there is {', '.join(repr(name) for name in present)}" if 0 < len(present) <= 8 else ""
     return f"{key!r} is not in the captured program{hint}"
 
 

@@ -42,11 +42,18 @@ def run_attr(builder: Builder, frame: Frame, statement: s.Attr) -> None:
     if (not found or given is None) and statement.default is not None:
         given = evaluate(builder, frame, statement.default)
     elif not found:
-        hint = "" if key.partition(".")[0] in ("arg", "const", "self") else (
-            '; a path starts with "arg.", "const." or "self."'
-        )  # fmt: skip
-        builder.fail(missing(key, list(builder.bindings.attrs)) + hint, statement.pos)
+        builder.fail(_no_attribute(builder, key), statement.pos)
     set_known(builder, frame, statement.name, given, statement.pos)
+
+
+def _no_attribute(builder: Builder, key: str) -> str:
+    root, _, path = key.partition(".")
+    if path in builder.bindings.state and root == "self":
+        return f"{key!r} is a tensor: write param name = {path!r}[…]"
+    if path in builder.bindings.inputs and root == "arg":
+        return f"{key!r} is a tensor: write input {path}[…]"
+    hint = "" if root in ("arg", "const", "self") else '; a path starts with "arg.", "const." or "self."'
+    return missing(key, list(builder.bindings.attrs)) + hint
 
 
 def _dtype(builder: Builder, written: str | None, pos: s.Pos) -> str | None:
@@ -71,6 +78,9 @@ def _check_dtype(builder: Builder, name: str, actual: str, written: str | None, 
 def _captured(builder: Builder, name: str, key: str, table: str, written: str | None, pos: s.Pos) -> TensorType:
     found = (builder.bindings.inputs if table == "input" else builder.bindings.state).get(key)
     if found is None:
+        path = f"arg.{key}" if table == "input" else key if key.startswith("const.") else f"self.{key}"
+        if path in builder.bindings.attrs:
+            builder.fail(f"{key!r} is no tensor: write attr {name} = {path!r}", pos)
         known = list(builder.bindings.inputs if table == "input" else builder.bindings.state)
         builder.fail(missing(key, known), pos)
     _check_dtype(builder, name, found.dtype, written, pos)

@@ -291,15 +291,32 @@ def both(left: Condition | None, right: Condition | None) -> Condition | None:
 
 
 def _links(scope: Scope, first: s.Expr, rest: tuple[tuple[str, s.Expr], ...]) -> list[Condition]:
-    links, left = list[Condition](), index(scope, first)
+    links, left = list[Condition](), _side(scope, first)
     for op, right_expr in rest:
-        right = index(scope, right_expr)
-        difference = simplify(ix.subtract(left, right), scope.box)
-        if any(True for _ in ix.index_reads(difference)):
-            scope.builder.fail("a 'where' cannot depend on a tensor's values; use select in the expression", first.pos)
-        links.append(_link(difference, op, scope.box))
+        right = _side(scope, right_expr)
+        links.append(_link(simplify(ix.subtract(left, right), scope.box), op, scope.box))
         left = right
     return links
+
+
+def _side(scope: Scope, expr: s.Expr) -> Index:
+    if _reads_tensor(scope, expr):
+        scope.builder.fail("a 'where' cannot depend on a tensor's values; use select in the expression", expr.pos)
+    return index(scope, expr)
+
+
+def _reads_tensor(scope: Scope, expr: s.Expr) -> bool:
+    match expr:
+        case s.Name(name) | s.Subscript(name):
+            return scope.iterator(name) is None and isinstance(scope.frame.lookup(name), TensorRef)
+        case s.Guarded():
+            return True
+        case s.Unary(_, arg):
+            return _reads_tensor(scope, arg)
+        case s.Binary(_, left, right):
+            return _reads_tensor(scope, left) or _reads_tensor(scope, right)
+        case _:
+            return False
 
 
 def _link(difference: Index, op: str, box: Box) -> Condition:

@@ -28,7 +28,7 @@ class _Body:
     def following(self, name: str) -> str:
         """Id of what a carry is after a step."""
         assert self.frame.nexts is not None
-        return self.frame.nexts[name] or self.carried[name]
+        return self.frame.nexts.get(name, self.carried[name])
 
 
 def run_scan(builder: Builder, frame: Frame, statement: s.ScanStmt, run: Runner) -> None:
@@ -73,15 +73,11 @@ def _body(
     inner = frame.fork("scan")
     inner.frozen -= starts.keys()
     inner.iterators[statement.iterator] = iterator
-    inner.nexts, inner.emits = dict.fromkeys(starts), {}
+    inner.nexts, inner.emits = {}, {}
+    inner.carried = {name: builder.tensors[id_].shape for name, id_ in starts.items()}
     carried = {name: builder.local(name, builder.tensors[id_].shape, types[name]) for name, id_ in starts.items()}
     inner.names.update({name: TensorRef(id_) for name, id_ in carried.items()})
     statements = _apart(builder, inner, statement.body, run)
-    for name, id_ in carried.items():
-        following = inner.nexts[name] or id_
-        shape, wanted = list(builder.tensors[following].shape), list(builder.tensors[id_].shape)
-        if shape != wanted:
-            builder.fail(f"next {name} has shape {shape}, but the carry starts as {wanted}", statement.pos)
     return _Body(inner, carried, statements)
 
 
@@ -149,12 +145,16 @@ def run_next(builder: Builder, frame: Frame, statement: s.Next) -> None:
     name = statement.name
     if frame.nexts is None:
         builder.fail(f"next stands in the body of a scan{_not_in_arm(frame)}", statement.pos)
-    if name not in frame.nexts:
+    if name not in frame.carried:
         builder.fail(f"{name} is not carried: write scan … carry {name} = …", statement.pos)
-    if frame.nexts[name] is not None:
+    if name in frame.nexts:
         builder.fail(f"next {name} is given twice", statement.pos)
-    frame.nexts[name] = whole(builder, frame, statement.value, name).id
-    builder.shared.add(frame.nexts[name] or "")
+    id_ = whole(builder, frame, statement.value, name).id
+    shape, wanted = builder.tensors[id_].shape, frame.carried[name]
+    if shape != wanted:
+        builder.fail(f"next {name} has shape {list(shape)}, but the carry starts as {list(wanted)}", statement.pos)
+    frame.nexts[name] = id_
+    builder.shared.add(id_)
 
 
 def run_emit(builder: Builder, frame: Frame, statement: s.EmitStmt) -> None:

@@ -55,7 +55,7 @@ class Frame:
 
     `shared` holds the top level's `let` and `attr` names, visible in every function. `declared` are names made by
     `tensor` that nests write into. `iterators` maps iterators of enclosing scans to their program names and trip
-    counts; `frozen` are tensors outside of a scan, which its body may not assign. `nexts` has a key for each carry."""
+    counts; `frozen` are tensors outside of a scan, which its body may not assign. `carried` are the names and shapes of a scan's carries."""
 
     place: Place
     names: dict[str, Entry] = field(default_factory=dict)
@@ -65,7 +65,8 @@ class Frame:
     iterators: dict[str, tuple[str, int]] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
     returned: tuple[Entry, ...] | None = None
-    nexts: dict[str, str | None] | None = None
+    carried: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    nexts: dict[str, str] | None = None
     emits: dict[str, str] | None = None
 
     def lookup(self, name: str) -> Entry | None:
