@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.program import Const, Nest, Output, Read
-from .access import Region, add_part, elements, image, restrict, whole_region
 from .flat import Flat, FlatNest, FlatStatement, Recur, Start
+from .image import image
+from .region import Region, add_part, elements, restrict, whole_region
 from .space import has_fetch, space_of
 
 Copies = dict[str, FlatNest]

@@ -16,8 +16,8 @@ from ..ir import indices
 from ..ir.dtypes import kind
 from ..ir.ops import IDENTITY, Combine
 from ..ir.program import Apply, Cast, Compare, Const, Expr, Fact, Index, IndexValue, Iter, Program, Read
-from .access import restrict
 from .ranks import plain_iterator
+from .region import restrict
 from .space import Constraint, Space, at_least, canonical, decide, depends_on_data, has_fetch, implied, negate
 
 CELLS_LIMIT = 48

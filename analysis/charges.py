@@ -8,9 +8,10 @@ from typing import Literal
 
 from ..ir import indices
 from ..ir.program import External, Index
-from .access import Region, add_part, add_region, axis, box_of, elements, image
 from .aliases import copies, is_unchanged_input, output_region, resolve
 from .demand import Demand
+from .image import axis, box_of, image
+from .region import Region, add_part, add_region, elements
 
 
 @dataclass(frozen=True, slots=True)

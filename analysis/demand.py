@@ -7,24 +7,13 @@ from dataclasses import dataclass, field
 
 from ..ir import indices
 from ..ir.program import Compare, Const, Nest, Read, Source
-from .access import (
-    Image,
-    Part,
-    Region,
-    add_part,
-    axis,
-    box_of,
-    complement,
-    disjoint,
-    elements,
-    image,
-    restrict,
-    whole_region,
-)
 from .aliases import copies, is_unchanged_input, output_region
 from .cells import Cell, Knowledge, split
 from .flat import Choice, Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
-from .space import Constraint, Space, between, constraint_iterators, count, depends_on_data, has_fetch, space_of
+from .image import Image, Part, axis, box_of, image
+from .points import count
+from .region import Region, add_part, complement, disjoint, elements, restrict, whole_region
+from .space import Constraint, Space, between, constraint_iterators, depends_on_data, has_fetch, space_of
 
 PASSES_LIMIT = 12
 

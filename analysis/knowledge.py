@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..ir.program import Const
-from .access import Image, Part, box_of, complement, image
 from .cells import Knowledge, Known, claims_of, split
 from .flat import Choice, Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
-from .space import Constraint, count, space_of
+from .image import Image, Part, box_of, image
+from .points import count
+from .region import complement
+from .space import Constraint, space_of
 
 KNOWN_LIMIT = 16
 

@@ -5,33 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from math import prod
 
 from ..ir import indices
-from ..ir.ops import IDENTITY, SCALAR_OPS
-from ..ir.program import Apply, Atom, Cast, Compare, Const, Expr, Fetch, Index, IndexValue, Iter, Nest, Read, Tensor
-from .access import Image, Region, add_part, elements
+from ..ir.ops import IDENTITY
+from ..ir.program import Apply, Cast, Const, Expr, Index, IndexValue, Nest, Read
 from .cells import Cell
+from .contraction import Operand, chain, is_prefix, pairwise, range_moves, transposed, work_of
 from .demand import Demand
 from .factors import Product, addends, factorise
 from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
+from .image import Image
+from .keys import constraint_key, expr_key, index_key
 from .operations import Kind, Operation, Traffic
+from .region import Region, add_part, elements
 from .scope import Scope, determined, occurring, reads_tensor
-from .space import Constraint, constraint_iterators, has_fetch, substitute
-
-_POWERS = {2: 1, 3: 2, 4: 2}
-ORDER_LIMIT = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A value on the points of some iterators; `stored`: what has to be read to have it (a number: nothing)."""
-
-    names: frozenset[str]
-    stored: tuple[Traffic, ...]
-    reads: bool
-    dtype: str
+from .space import has_fetch
 
 
 @dataclass(slots=True)
@@ -184,13 +173,13 @@ class _Statement:
             return None
         (cell,) = cells
         order: dict[str, int] = {}
-        at = tuple(_index_key(index, order, state) for index in nest.at)
-        value = _expr_key(cell.expr, order, state)
+        at = tuple(index_key(index, order, state.alias) for index in nest.at)
+        value = expr_key(cell.expr, order, state.alias)
         for name, _ in cell.space.sizes:
             order.setdefault(name, len(order))
         names = tuple(order)
         sizes = dict(cell.space.sizes)
-        links = frozenset(_constraint_key(c, order) for c in cell.space.constraints)
+        links = frozenset(constraint_key(c, order) for c in cell.space.constraints)
         return nest.combine, at, value, tuple(sizes[n] for n in names), links, self.target.shape, self.target.dtype
 
     # one group of cells with the same expression
@@ -257,7 +246,7 @@ class _Statement:
     def _combines(self, scope: Scope, operand: Operand) -> int:
         """Two-operand steps of a reduction of one term: n - 1 for n terms; linear for prefixes."""
         fixed = determined(scope, self.nest.at)
-        if self._is_prefix(scope, operand.names, fixed):
+        if is_prefix(scope, operand.names, fixed):
             return scope.points(operand.names) - scope.points(operand.names & fixed)
         names = operand.names | (scope.coupled(operand.names) if operand.names else frozenset())
         if not any(has_fetch(index) for index in self.nest.at):
@@ -267,24 +256,6 @@ class _Statement:
             return max(scope.points(names) - outputs, 0)
         return scope.points(names | _at_names(self.nest))
 
-    def _is_prefix(self, scope: Scope, names: frozenset[str], fixed: frozenset[str]) -> bool:
-        """Whether terms without an output iterator are summed up to (or from) a bound that moves with it."""
-        links = [c for c in scope.constraints if constraint_iterators(c) - names]
-        links = [c for c in links if constraint_iterators(c) & (names - fixed)]
-        if len(links) != 1 or not isinstance(links[0], Compare) or links[0].relation != ">=":
-            return False
-        moving = constraint_iterators(links[0]) - names
-        terms = dict(links[0].index.terms)
-        return len(moving) == 1 and moving <= fixed and len(constraint_iterators(links[0])) == 2 and all(
-            isinstance(atom, Iter) and abs(factor) == 1 for atom, factor in terms.items()
-        )
-
-    def _moves(self, scope: Scope, names: frozenset[str], reduced: frozenset[str]) -> bool:
-        """Whether the range of a sum moves with an iterator that its term does not use: the term is computed once."""
-        links = [constraint_iterators(c) for c in scope.constraints]
-        return any(link & names & reduced and link - names - reduced for link in links)
-
-    # sums
 
     def _sum(self, scope: Scope, expr: Expr) -> None:
         fixed = determined(scope, self.nest.at)
@@ -335,7 +306,7 @@ class _Statement:
         own = term.factors
         names = frozenset(name for factor in own for name in occurring(factor))
         reading = [factor for factor in own if reads_tensor(factor)]
-        if len(reading) >= 2 and names & reduced and not self._moves(scope, names, reduced):
+        if len(reading) >= 2 and names & reduced and not range_moves(scope, names, reduced):
             self._contract(scope, term, reduced, result)
             return
         operand = self._multiplied(scope, own, term.dtype)
@@ -358,7 +329,7 @@ class _Statement:
         """A product of factors summed over shared iterators, two at a time."""
         operands = [self.lower(scope, factor, None) for factor in term.factors]
         same = len(operands) == 2 and term.factors[0] == term.factors[1]
-        for left, right, rest in _order(scope, operands, reduced):
+        for left, right, rest in pairwise(scope, operands, reduced):
             names = left.names | right.names
             kept = names - (reduced - frozenset(n for other in rest for n in other.names))
             work = scope.points(names)
@@ -373,7 +344,7 @@ class _Statement:
 
     def _nominal(self, scope: Scope, names: frozenset[str]) -> int:
         sizes = scope.sizes
-        replaced = _transposed(self.nest, self.state.flat.tensors, determined(scope, self.nest.at))
+        replaced = transposed(self.nest, self.state.flat.tensors, determined(scope, self.nest.at))
         total = 1
         for name in names:
             total *= replaced.get(name, sizes[name])
@@ -426,19 +397,19 @@ class _Statement:
         if key in self.state.seen:
             return found
         self.state.seen.add(key)
-        chain = _chain(expr)
-        if len(chain) > 2:
-            self._product(scope, [self.lower(scope, factor, None) for factor in chain], expr.dtype, stored)
+        product = chain(expr)
+        if len(product) > 2:
+            self._product(scope, [self.lower(scope, factor, None) for factor in product], expr.dtype, stored)
             return found
         operands = [self.lower(scope, arg, None) for arg in dict.fromkeys(expr.args)]
-        vector, special = _work(expr)
+        vector, special = work_of(expr)
         reads = tuple(item for operand in operands for item in operand.stored)
         self._emit(kind="map", label=expr.op, dtype=expr.dtype, vector=vector * size, special=special * size,
                    reads=reads, writes=(stored,))
         return found
 
     def _product(self, scope: Scope, operands: list[Operand], dtype: str, stored: Traffic) -> None:
-        for left, right, rest in _order(scope, operands, frozenset()):
+        for left, right, rest in pairwise(scope, operands, frozenset()):
             names = left.names | right.names
             size = scope.points(names)
             self._emit(kind="map", label="mul", dtype=dtype, vector=size, reads=left.stored + right.stored,
@@ -446,7 +417,7 @@ class _Statement:
 
     def _key(self, scope: Scope, expr: Expr) -> object:
         order: dict[str, int] = {}
-        key = _expr_key(expr, order, self.state)
+        key = expr_key(expr, order, self.state.alias)
         names = tuple(order)
         sizes = scope.sizes
         region = scope.part(names) if any(space.constraints for space in scope.spaces) else None
@@ -470,120 +441,9 @@ def _with_nominal(item: Operation, nominal: int) -> Operation:
     return replace(item, macs_nominal=nominal)
 
 
-def _order(
-    scope: Scope, operands: Sequence[Operand], reduced: frozenset[str]
-) -> list[tuple[Operand, Operand, tuple[Operand, ...]]]:
-    """Cheapest sequence of pairs (left, right, what remains beside their product), by points computed."""
-
-
-    def solve(parts: tuple[Operand, ...]) -> tuple[int, list[tuple[Operand, Operand, tuple[Operand, ...]]]]:
-        if len(parts) == 1:
-            return 0, []
-        found: tuple[int, list[tuple[Operand, Operand, tuple[Operand, ...]]]] | None = None
-        pairs = list(combinations(range(len(parts)), 2))
-        for a, b in pairs if len(parts) <= ORDER_LIMIT else pairs[:1]:
-            rest = tuple(part for k, part in enumerate(parts) if k not in (a, b))
-            joined = _join(scope, parts[a], parts[b], rest, reduced)
-            cost, steps = solve((joined, *rest))
-            cost += scope.points(parts[a].names | parts[b].names)
-            if found is None or cost < found[0]:
-                found = cost, [(parts[a], parts[b], rest), *steps]
-        assert found is not None
-        return found
-
-    return solve(tuple(operands))[1]
-
-
-def _join(scope: Scope, left: Operand, right: Operand, rest: tuple[Operand, ...], reduced: frozenset[str]) -> Operand:
-    names = left.names | right.names
-    others = frozenset(name for part in rest for name in part.names)
-    kept = names - (reduced - others)
-    stored = (Traffic(left.dtype, scope.points(kept)),)
-    return Operand(kept, stored, left.reads or right.reads, left.dtype)
-
-
-def _chain(expr: Expr) -> list[Expr]:
-    """Factors of a product, flattened."""
-    if isinstance(expr, Apply) and expr.op == "mul":
-        return [factor for arg in expr.args for factor in _chain(arg)]
-    return [expr]
-
-
-def _work(expr: Apply) -> tuple[int, int]:
-    """Vector and special operations of one application."""
-    match expr:
-        case Apply("pow", (_, Const(value))) if value in _POWERS:
-            return _POWERS[int(value)], 0
-        case Apply("div", (_, divisor)) if not occurring(divisor) and not reads_tensor(divisor):
-            return 1, 0
-        case _:
-            work = SCALAR_OPS[expr.op].work
-            return (0, 1) if work == "special" else (0, 0) if work == "free" else (1, 0)
-
-
 def _without_cast(expr: Expr) -> Expr:
     return _without_cast(expr.arg) if isinstance(expr, Cast) else expr
 
 
 def _at_names(nest: Nest) -> frozenset[str]:
     return frozenset(name for index in nest.at for name in indices.iterators(index))
-
-
-def _transposed(nest: Nest, tensors: Mapping[str, Tensor], fixed: frozenset[str]) -> dict[str, int]:
-    """Output iterators whose nominal range is the input's: those that a tap iterator is subtracted from."""
-    found: dict[str, int] = {}
-    for read in indices.reads(nest.value):
-        if read.fill is None:
-            continue
-        for index, size in zip(read.index, tensors[read.tensor].shape, strict=True):
-            signs = _signs(index, 1)
-            outputs = [name for name, sign in signs.items() if name in fixed and sign > 0]
-            taps = [name for name, sign in signs.items() if name not in fixed and sign < 0]
-            if len(outputs) == 1 and taps:
-                found[outputs[0]] = size
-    return found
-
-
-def _signs(index: Index, sign: int) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for atom, factor in index.terms:
-        here = sign if factor > 0 else -sign
-        if isinstance(atom, Iter):
-            found[atom.name] = here
-        elif not isinstance(atom, Fetch):
-            found |= _signs(atom.arg, here)
-    return found
-
-
-def _index_key(index: Index, order: dict[str, int], state: Normaliser) -> object:
-    return tuple((_atom_key(atom, order, state), factor) for atom, factor in index.terms), index.const
-
-
-def _atom_key(atom: Atom, order: dict[str, int], state: Normaliser) -> object:
-    match atom:
-        case Iter(name):
-            return order.setdefault(name, len(order))
-        case Fetch(read):
-            return "fetch", _expr_key(read, order, state)
-        case _:
-            return type(atom).__name__, _index_key(atom.arg, order, state), atom.by
-
-
-def _expr_key(expr: Expr, order: dict[str, int], state: Normaliser) -> object:
-    match expr:
-        case Read(tensor, index, fill):
-            name = state.alias.get(tensor, tensor)
-            return "read", name, tuple(_index_key(part, order, state) for part in index), fill
-        case Apply(op, args, dtype):
-            return op, tuple(_expr_key(arg, order, state) for arg in args), dtype
-        case Cast(arg, dtype):
-            return "cast", _expr_key(arg, order, state), dtype
-        case IndexValue(index_):
-            return "index", _index_key(index_, order, state)
-        case Const(value, dtype):
-            return "const", value, dtype
-
-
-def _constraint_key(constraint: Constraint, order: dict[str, int]) -> object:
-    return substitute(constraint, {name: indices.iterator(f"#{place}") for name, place in order.items()})
-

@@ -8,8 +8,9 @@ from math import prod
 
 from ..ir import indices
 from ..ir.program import Expr, Index, Read, Source, Tensor
-from .access import Image, Region, add_part, elements, image, is_lone
+from .image import Image, image, is_lone
 from .operations import Traffic
+from .region import Region, add_part, elements
 from .space import Constraint, Space, constraint_iterators, has_fetch, reach
 
 

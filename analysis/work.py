@@ -13,7 +13,7 @@ from .flat import branches, flatten
 from .knowledge import learn
 from .normalise import Normaliser, normalise
 from .operations import Operation, Traffic
-from .space import approximations
+from .points import approximations
 
 
 @dataclass(frozen=True, slots=True)

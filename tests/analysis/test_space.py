@@ -8,18 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from solar_agent.analysis.access import (
-    Image,
-    Region,
-    add_part,
-    box_of,
-    complement,
-    count_parts,
-    disjoint,
-    elements,
-    image,
-)
-from solar_agent.analysis.space import Space, approximations, at_least, count, equals, holds, space_of
+from solar_agent.analysis.image import Image, box_of, image
+from solar_agent.analysis.points import approximations, count, holds
+from solar_agent.analysis.region import Region, add_part, complement, count_parts, disjoint, elements
+from solar_agent.analysis.space import Space, at_least, equals, space_of
 from solar_agent.ir import indices
 from solar_agent.ir.program import AllOf, AnyOf, Compare, Index, Iter, Loop
 
@@ -77,7 +69,7 @@ def points(space: Space) -> list[dict[str, Any]]:
 
 
 def value(index: Index, env: dict[str, Any]) -> int:
-    from solar_agent.analysis.space import values
+    from solar_agent.analysis.points import values
 
     return int(values(index, env))
 

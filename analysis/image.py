@@ -1,13 +1,12 @@
-"""Which elements of a tensor an access touches: images of point sets, and unions of them.
+"""Which elements of a tensor an access touches: images of point sets.
 
 A part is a set of constraints over the tensor's axes, named "@0", "@1", …, inside the box of its shape."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from math import prod
 from typing import TypeAlias
 
@@ -15,36 +14,27 @@ import numpy as np
 
 from ..ir import indices
 from ..ir.program import Compare, Div, Index, Iter, Mod
+from .points import Bools, Ints, TooLarge, count, enumerate_box, holds_all, values
 from .space import (
-    Bools,
     Constraint,
     Member,
     Space,
-    TooLarge,
     active,
     at_least,
     between,
     constraint_iterators,
-    count,
     decide,
     depends_on_data,
-    enumerate_box,
     equals,
     groups,
     has_fetch,
-    holds_all,
-    negate,
     reach,
     substitute,
-    values,
     without_division,
 )
 
-PARTS_LIMIT = 8
-PIECES_LIMIT = 64
 BITMAP_LIMIT = 50_000_000
 IMAGE_LIMIT = 30_000_000
-AXIS_LIMIT = 4_000_000
 
 Part: TypeAlias = frozenset[Constraint]
 WHOLE: Part = frozenset()
@@ -62,26 +52,9 @@ class Image:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A union of parts of a tensor; no parts: nothing. `exact` False means a superset of what is meant."""
-
-    shape: tuple[int, ...]
-    parts: tuple[Part, ...] = ()
-    exact: bool = True
-
-    @property
-    def whole(self) -> bool:
-        return self.parts == (WHOLE,)
-
-
 def box_of(shape: Sequence[int], part: Part = WHOLE) -> Space:
     ordered = tuple(sorted(part, key=repr)) if len(part) > 1 else tuple(part)
     return Space(tuple((axis(k), size) for k, size in enumerate(shape)), ordered)
-
-
-def whole_region(shape: tuple[int, ...]) -> Region:
-    return Region(shape, (WHOLE,) if prod(shape) else ())
 
 
 @lru_cache(maxsize=20_000)
@@ -112,7 +85,7 @@ def image(space: Space, index: tuple[Index, ...], shape: tuple[int, ...]) -> Ima
         exact = exact and piece.exact
     for k in fixed:
         if not index[k].terms:
-            found.extend(_range(k, index[k].const, index[k].const, 1, shape[k]))
+            found.extend(progression(k, index[k].const, index[k].const, 1, shape[k]))
     return _finish(found, shape, exact)
 
 
@@ -181,11 +154,11 @@ def _unconstrained(sizes: Mapping[str, int], axes: Sequence[Axis]) -> list[Const
     if len(axes) == 1:
         (k, index, size), = axes
         found = reach(index, sizes)
-        return None if found is None else _range(k, *found, size)
+        return None if found is None else progression(k, *found, size)
     return _digits(sizes, axes)
 
 
-def _range(k: int, low: int, high: int, step: int, size: int) -> list[Constraint]:
+def progression(k: int, low: int, high: int, step: int, size: int) -> list[Constraint]:
     """Constraints that keep axis k to low, low+step, …, high."""
     name = indices.iterator(axis(k))
     found: list[Constraint] = []
@@ -217,7 +190,7 @@ def _digits(sizes: Mapping[str, int], axes: Sequence[Axis]) -> list[Constraint] 
             return None
         k, _, size = axes[place]
         top = (found[1] // weight) + 1 if radix is None else radix
-        result.extend(_range(k, 0, top - 1, 1, size))
+        result.extend(progression(k, 0, top - 1, 1, size))
         weight *= top
     return result if weight == found[1] + 1 else None
 
@@ -262,7 +235,7 @@ def _rename(space: Space, axes: Sequence[Axis], lone: Mapping[str, Index]) -> Im
     for k, index, size in axes:
         found = reach(index, sizes)
         assert found is not None
-        moved.extend(_range(k, *found, size))
+        moved.extend(progression(k, *found, size))
     return Image(frozenset(moved))
 
 
@@ -274,7 +247,7 @@ def _eliminate(name: str, size: int, constraints: Sequence[Constraint]) -> list[
         if name not in constraint_iterators(constraint):
             kept.append(constraint)
             continue
-        bound = _unit_bound(constraint, name)
+        bound = unit_bound(constraint, name)
         if bound is None:
             return None
         lower, upper = bound
@@ -284,7 +257,7 @@ def _eliminate(name: str, size: int, constraints: Sequence[Constraint]) -> list[
     return kept
 
 
-def _unit_bound(constraint: Constraint, name: str) -> tuple[Index | None, Index | None] | None:
+def unit_bound(constraint: Constraint, name: str) -> tuple[Index | None, Index | None] | None:
     """Lower and upper bound on an iterator with coefficient ±1."""
     if not isinstance(constraint, Compare) or constraint.relation == "!=":
         return None
@@ -313,7 +286,7 @@ def _enumerated(space: Space, axes: Sequence[Axis]) -> Image:
         for env in enumerate_box(sizes, IMAGE_LIMIT):
             _mark(marked, env, space.constraints, axes, hull, extents)
     except TooLarge:
-        hulled = [_range(k, *ends, 1, size) for (k, _, size), ends in zip(axes, hull, strict=True)]
+        hulled = [progression(k, *ends, 1, size) for (k, _, size), ends in zip(axes, hull, strict=True)]
         return Image(frozenset(c for piece in hulled for c in piece), exact=False)
     return _from_bitmap(marked.reshape(extents), axes, [low for low, _ in hull])
 
@@ -326,7 +299,7 @@ def _hull(index: Index, size: int, space: Space) -> tuple[int, int]:
 
 def _mark(
     marked: Bools,
-    env: Mapping[str, np.ndarray],
+    env: Mapping[str, Ints],
     constraints: Sequence[Constraint],
     axes: Sequence[Axis],
     hull: Sequence[tuple[int, int]],
@@ -347,7 +320,8 @@ def _from_bitmap(marked: Bools, axes: Sequence[Axis], low: Sequence[int]) -> Ima
         return Image(None)
     if marked.ndim == 1:
         return Image(frozenset(axis_constraints(marked, axes[0][0], low[0], axes[0][2])))
-    lines = [marked.any(axis=tuple(a for a in range(marked.ndim) if a != k)) for k in range(marked.ndim)]
+    others = [tuple(a for a in range(marked.ndim) if a != k) for k in range(marked.ndim)]
+    lines: list[Bools] = [np.asarray(marked.any(axis=rest)) for rest in others]
     if prod(int(line.sum()) for line in lines) == int(marked.sum()):
         return Image(frozenset(
             c for line, (k, _, size), start in zip(lines, axes, low, strict=True)
@@ -363,141 +337,11 @@ def axis_constraints(marked: Bools, k: int, low: int, size: int) -> list[Constra
     first, last = int(points[0]), int(points[-1])
     steps = np.unique(np.diff(points))
     if len(steps) <= 1:
-        return _range(k, first + low, last + low, int(steps[0]) if len(steps) else 1, size)
+        return progression(k, first + low, last + low, int(steps[0]) if len(steps) else 1, size)
     trimmed = marked[first : last + 1]
     at = (indices.iterator(axis(k)),)
     return [Member(at, (first + low,), trimmed.shape, np.packbits(trimmed).tobytes())]
 
 
-def count_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> int:
-    """Number of elements in a union of parts."""
-    if WHOLE in parts:
-        return prod(shape)
-    total = 0
-    for number in range(1, len(parts) + 1):
-        for chosen in combinations(parts, number):
-            size = count(box_of(shape, frozenset().union(*chosen)))
-            total += size if number % 2 else -size
-    return total
-
-
-def elements(region: Region) -> int:
-    return count_parts(region.shape, region.parts)
-
-
-def add_part(region: Region, piece: Image) -> Region:
-    """The union of a region and one more image; neighbouring parts are merged."""
-    if piece.part is None or region.whole:
-        return region
-    if piece.part == WHOLE:
-        return Region(region.shape, (WHOLE,), region.exact and piece.exact)
-    exact = region.exact and piece.exact
-    parts = list(region.parts)
-    if any(piece.part >= other for other in parts):
-        return region
-    new = piece.part
-    merging = True
-    while merging:
-        merging = False
-        for other in parts:
-            merged = _merge(new, other, region.shape)
-            if merged is not None:
-                parts.remove(other)
-                new, merging = merged, True
-                break
-    parts.append(new)
-    if len(parts) > PARTS_LIMIT:
-        return Region(region.shape, (_common(parts),), exact=False)
-    return Region(region.shape, tuple(parts), exact)
-
-
-def add_region(left: Region, right: Region) -> Region:
-    for part in right.parts:
-        left = add_part(left, Image(part, right.exact))
-    return left
-
-
-def _common(parts: Sequence[Part]) -> Part:
-    return frozenset.intersection(*parts)
-
-
-def _merge(left: Part, right: Part, shape: tuple[int, ...]) -> Part | None:
-    """One part that is the union of two, when they differ along a single axis or one lies in the other."""
-    if left <= right:
-        return left
-    if right <= left:
-        return right
-    different = {name for c in left ^ right for name in constraint_iterators(c)}
-    if len(different) != 1 or any(len(constraint_iterators(c)) != 1 for c in left ^ right):
-        return None
-    (name,) = different
-    k = int(name[1:])
-    if shape[k] > AXIS_LIMIT:
-        return _merge_ranges(left, right, name, shape[k])
-    env = {name: np.arange(shape[k], dtype=np.int64)}
-    lines = [holds_all([c for c in side if constraint_iterators(c) == {name}], env, (shape[k],))
-             for side in (left, right)]
-    common = frozenset(c for c in left & right if constraint_iterators(c) != {name})
-    either: Bools = np.logical_or(lines[0], lines[1])
-    return common | frozenset(axis_constraints(either, k, 0, shape[k]))
-
-
-def _merge_ranges(left: Part, right: Part, name: str, size: int) -> Part | None:
-    """As `_merge` for a long axis: only plain intervals that touch."""
-    common = frozenset(c for c in left & right if constraint_iterators(c) != {name})
-    intervals = [_interval([c for c in side if constraint_iterators(c) == {name}], name, size)
-                 for side in (left, right)]
-    if None in intervals:
-        return None
-    (low, high), (other_low, other_high) = sorted(item for item in intervals if item is not None)
-    if other_low > high + 1:
-        return None
-    return common | frozenset(_range(int(name[1:]), low, max(high, other_high), 1, size))
-
-
-def _interval(constraints: Iterable[Constraint], name: str, size: int) -> tuple[int, int] | None:
-    low, high = 0, size - 1
-    for constraint in constraints:
-        bound = _unit_bound(constraint, name)
-        if bound is None:
-            return None
-        low = low if bound[0] is None else max(low, bound[0].const)
-        high = high if bound[1] is None else min(high, bound[1].const)
-    return low, high
-
-
-def disjoint(region: Region) -> list[tuple[Constraint, ...]]:
-    """The same elements as conjunctions that do not overlap (all of the tensor, where that takes too many)."""
-    result: list[tuple[Constraint, ...]] = []
-    for position, part in enumerate(region.parts):
-        pieces: list[tuple[Constraint, ...]] = [tuple(sorted(part, key=repr))]
-        for earlier in region.parts[:position]:
-            pieces = [
-                (*piece, *rest)
-                for piece in pieces
-                for rest in complement(earlier)
-                if count(box_of(region.shape, frozenset((*piece, *rest))))
-            ]
-        result.extend(pieces)
-        if len(result) > PIECES_LIMIT:
-            return [()]
-    return result
-
-
-def complement(part: Part) -> list[tuple[Constraint, ...]]:
-    """Everything outside a part, as conjunctions that do not overlap."""
-    ordered = sorted(part, key=repr)
-    return [(*ordered[:k], negate(constraint)) for k, constraint in enumerate(ordered)]
-
-
-def restrict(index: Sequence[Index], piece: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """A constraint on a tensor's axes as one on the iterators of the access `index`."""
-    at = {axis(k): item for k, item in enumerate(index)}
-    return tuple(
-        moved for constraint in piece for moved in (substitute(constraint, at),) if not depends_on_data(moved)
-    )
-
-
 def is_lone(index: Index) -> bool:
     return len(index.terms) == 1 and isinstance(index.terms[0][0], Iter) and abs(index.terms[0][1]) == 1
-
