@@ -52,17 +52,29 @@ class Outcome:
         return any(result.informative and result.status == "equal" for result in self.results)
 
 
-def load(tree: Tree, bindings: Bindings) -> Program:
-    """As ir.load does, for a text that has been parsed. Raises IRError."""
-    return check(elaborate(tree, bindings))
+class Loader:
+    """Loads one text at several assignments of sizes; what was loaded for the same bindings is used again."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._loaded: list[tuple[Bindings, Program]] = []
+
+    def load(self, bindings: Bindings) -> Program:
+        """As ir.load does. Raises IRError."""
+        for known, program in self._loaded:
+            if known == bindings:
+                return program
+        program = check(elaborate(self._tree, bindings))
+        self._loaded.append((bindings, program))
+        return program
 
 
-def attempt(reference: Reference, tree: Tree, assignment: Assignment, step: Step) -> Outcome:
+def attempt(reference: Reference, loader: Loader, assignment: Assignment, step: Step) -> Outcome:
     """Raises ReferenceFailed when the original cannot be run."""
     trial = reference.trial(assignment, step.seed, step.distribution, step.precision)
     place = f"with {feedback.where(trial)}"
     try:
-        program = load(tree, trial.bindings)
+        program = loader.load(trial.bindings)
     except IRError as error:
         return Outcome(step, trial, failures=feedback.of_errors(error, "elaborate", place))
     if failures := claims.broken(program, trial):
@@ -91,7 +103,7 @@ def compare_all(program: Program, execution: Execution, trial: Trial) -> tuple[t
         for position, leaf in pairing.pairs:
             output = program.outputs[position]
             result = compare(output, execution.outputs[position], leaf, rules)
-            results.append(_honour_indexes(result, output, execution.tensors))
+            results.append(_honour_indexes(result, output, program, execution.tensors))
     return tuple(results), pairing.problems
 
 
@@ -108,11 +120,14 @@ def without_close_calls(program: Program, trial: Trial, results: tuple[LeafResul
         )
 
 
-def _honour_indexes(result: LeafResult, output: Output, tensors: Mapping[str, Array]) -> LeafResult:
+def _honour_indexes(
+    result: LeafResult, output: Output, program: Program, tensors: Mapping[str, Array]
+) -> LeafResult:
     if output.indexes is None:
         return result
     source, axis, values = output.indexes
-    return compare_indexes(result, tensors[source], axis, tensors[values])
+    captured = program.tensors[source].external is not None
+    return compare_indexes(result, tensors[source], axis, tensors[values], captured=captured)
 
 
 def rules_of(program: Program, trial: Trial) -> Rules:

@@ -13,12 +13,11 @@ from ..ir.bindings import Bindings
 from ..ir.errors import IRError
 from ..ir.parse import parse
 from ..ir.program import Decision, Program
-from ..ir.syntax import Program as Tree
 from . import claims, feedback, judge, plan
 from .certificate import Certificate, Failure, LeafRecord, SizeRecord, TrialRecord
 from .compare import LeafResult, pair, show_path, show_type
 from .dataflow import unused_keys
-from .run import Outcome, Step, attempt, load, run
+from .run import Loader, Outcome, Step, attempt, run
 from .types import Assignment, Description, Leaf, NotPromotable, Reference, ReferenceFailed
 
 TOOL = "solar-agent"
@@ -41,7 +40,7 @@ class Trials:
 @dataclass(frozen=True, slots=True)
 class Session:
     reference: Reference
-    tree: Tree
+    loader: Loader
     assignments: tuple[Assignment, ...]
     deadline_s: float | None
 
@@ -64,11 +63,11 @@ class Session:
         assignment = self.assignments[step.size]
         own = replace(step, precision="native")
         if any(outcome.step.precision == "native" for outcome in done.outcomes):
-            return attempt(self.reference, self.tree, assignment, own)
+            return attempt(self.reference, self.loader, assignment, own)
         try:
-            return attempt(self.reference, self.tree, assignment, step)
+            return attempt(self.reference, self.loader, assignment, step)
         except NotPromotable:
-            return attempt(self.reference, self.tree, assignment, own)
+            return attempt(self.reference, self.loader, assignment, own)
 
 
 def verify(
@@ -83,11 +82,12 @@ def verify(
         tree = parse(text)
     except IRError as error:
         return _certificate(description, text, (), Trials(), feedback.of_errors(error, "parse", ""))
-    full, failures = full_size(tree, description)
+    loader = Loader(tree)
+    full, failures = full_size(loader, description)
     if full is None:
         return _certificate(description, text, (), Trials(), failures)
     assignments = reference.assignments()
-    session = Session(reference, tree, assignments, None if budget_s is None else start_s + budget_s)
+    session = Session(reference, loader, assignments, None if budget_s is None else start_s + budget_s)
     done = session.perform(plan.first_round(assignments, seed), Trials())
     if not done.outcomes and done.skipped:
         raise ReferenceFailed(done.skipped[0])
@@ -109,10 +109,10 @@ def _undecided(done: Trials) -> bool:
     return any(judge.judge_leaf(done.outcomes, key, None).status == "not-compared" for key in keys)
 
 
-def full_size(tree: Tree, description: Description) -> tuple[Program | None, tuple[Failure, ...]]:
+def full_size(loader: Loader, description: Description) -> tuple[Program | None, tuple[Failure, ...]]:
     """The text at full size: it has to load, and its outputs to have the original's shapes and types."""
     try:
-        program = load(tree, description.bindings)
+        program = loader.load(description.bindings)
     except IRError as error:
         return None, feedback.of_errors(error, "full-size", f"at full size: {_sizes(description.bindings)}")
     problems = list(claims.too_narrow(program, description))
@@ -242,7 +242,7 @@ def _warnings(description: Description, done: Trials, unused: Sequence[str]) -> 
     fixed = dict.fromkeys(name for outcome in done.outcomes for name in outcome.trial.assignment.not_varied)
     if fixed:
         names = feedback.listing(list(fixed))
-        found.append(f"the same in all trials, so a number written into the text in their place is not noticed: {names}")
+        found.append(f"the same in all trials, so numbers written into the text in their place go unnoticed: {names}")
     kept = {key for outcome in done.outcomes for key in outcome.trial.kept_state}
     if assumed := [key for key in unused if key in kept]:
         names = feedback.listing(assumed)
@@ -272,7 +272,7 @@ def recheck(reference: Reference, text: str, certificate: Certificate) -> Certif
     step = _recheck_step(certificate)
     if step is None:
         return _revoked(certificate, "the certificate records no trial")
-    outcome = attempt(reference, parse(text), certificate.sizes[step.size].assignment(), step)
+    outcome = attempt(reference, Loader(parse(text)), certificate.sizes[step.size].assignment(), step)
     if outcome.passed:
         return certificate
     return replace(certificate, verdict="unverified", failures=_failures(Trials((outcome,))))
