@@ -285,9 +285,14 @@ def can_fail(expected: Array, allowed: float) -> bool:
     return all(scaled_error(wrong, values) > allowed for wrong in moved)
 
 
-def compare_indexes(result: LeafResult, source: Array, axis: int, values: Array) -> LeafResult:
+def compare_indexes(
+    result: LeafResult, source: Array, axis: int, values: Array, *, captured: bool = False
+) -> LeafResult:
     """An index result `i` of the text that says x[i] == v: honoured where it differs from the original's only among
-    equal elements, without repeats. `source` and `values` are the text's own x and v."""
+    equal elements, without repeats. `source` and `values` are the text's own x and v.
+
+    With `captured`, x is an argument or state of the original, so that the check decides; an x of the text's own
+    making might be equal everywhere, so that the trial does not count."""
     if result.status != "different" or result.leaf.shape is None or not isinstance(result.ours, np.ndarray):
         return result
     ours, expected = result.ours, np.asarray(result.leaf.value)
@@ -296,7 +301,12 @@ def compare_indexes(result: LeafResult, source: Array, axis: int, values: Array)
     for name, index in (("the text's", ours), ("the original's", expected)):
         if problem := _index_problem(index, source, axis, values):
             return replace(result, reason=f"{name} indices along axis {axis}: {problem}")
-    return replace(result, status="undecided", error=0.0, reason="another order among equal elements")
+    done = replace(result, error=0.0, reason="another order among equal elements")
+    if not captured:
+        return replace(done, status="undecided")
+    wrong = [other for other in (np.zeros_like(expected), np.roll(expected, 1)) if not np.array_equal(other, expected)]
+    telling = bool(wrong) and all(_index_problem(other, source, axis, values) for other in wrong)
+    return replace(done, status="equal", compared=ours.size, informative=telling)
 
 
 def _index_problem(index: Array, source: Array, axis: int, values: Array) -> str:

@@ -175,20 +175,31 @@ class TestIndexes:
     expected = np.array([[0, 2], [3, 0]])
     values = np.array([[3.0, 3], [5, 2]])
 
-    def check(self, ours, values=None):
+    def check(self, ours, values=None, captured=False):
         told = output("i64", indexes=("x", 1, "v"))
         result = compare(told, np.array(ours), leaf(self.expected, "i64"), RULES)
-        return compare_indexes(result, self.x, 1, self.values if values is None else values)
+        return compare_indexes(result, self.x, 1, self.values if values is None else values, captured=captured)
 
     def test_another_order_among_ties_is_accepted_but_proves_nothing(self):
         assert self.check([[2, 0], [3, 2]]).status == "undecided"
 
+    def test_of_captured_values_it_proves_what_it_says(self):
+        result = self.check([[2, 0], [3, 2]], captured=True)
+        assert (result.status, result.informative, result.compared) == ("equal", True, 4)
+
+    def test_where_everything_is_equal_it_proves_nothing(self):
+        told = output("i64", indexes=("x", 1, "v"))
+        result = compare(told, np.array([[1], [2]]), leaf(np.array([[2], [0]]), "i64"), RULES)
+        found = compare_indexes(result, np.ones((2, 3)), 1, np.ones((2, 1)), captured=True)
+        assert (found.status, found.informative) == ("equal", False)
+
+    @pytest.mark.parametrize("captured", [False, True])
     @pytest.mark.parametrize(
         ("ours", "reason"),
         [([[0, 0], [3, 0]], "repeated"), ([[0, 1], [3, 0]], "x[i] is not v"), ([[0, 4], [3, 0]], "out of")],
     )
-    def test_wrong_indices_fail(self, ours, reason):
-        result = self.check(ours)
+    def test_wrong_indices_fail(self, ours, reason, captured):
+        result = self.check(ours, captured=captured)
         assert result.status == "different"
         assert reason in result.reason
 
