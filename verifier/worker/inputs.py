@@ -27,6 +27,7 @@ _CONSTANT = {"zeros": 0.0, "zeros_like": 0.0, "ones": 1.0, "ones_like": 1.0}
 _VALUES = frozenset({"tensor", "as_tensor", "arange", "full", "full_like", "linspace", "eye", "empty", "from_numpy"})
 _REFILLED = frozenset({"constant", "values"})
 LARGE, TINY = 100.0, 2.0**-8
+NARROW_LIMITS = (2**7, 2**8, 2**15, 2**16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ def draw(
     if dtype == torch.bool or domain.factory == "bool":
         return torch.randint(0, 2, shape, generator=generator).to(dtype)
     if not dtype.is_floating_point and not dtype.is_complex:
-        return _integers(shape, domain, plan, generator).to(dtype)
+        drawn = _integers(shape, domain, plan, generator)
+        return (_beyond(drawn, dtype, generator) if _is_signed_data(domain, plan) else drawn).to(dtype)
     if domain.factory == "randint":
         return _integers(shape, domain, plan, generator).to(dtype)
     unit = domain.factory == "rand"
@@ -141,6 +143,21 @@ def _integers(shape: tuple[int, ...], domain: Domain, plan: Plan, generator: tor
             return torch.randint(1, high + 1, shape, generator=generator)
         case _:
             return drawn
+
+
+def _is_signed_data(domain: Domain, plan: Plan) -> bool:
+    """Integers written out in get_inputs, negative ones among them: numbers to compute with, hardly indices."""
+    negative = domain.low is not None and domain.low < 0
+    return domain.factory == "values" and negative and plan.level == 0 and plan.distribution in ("normal", "large")
+
+
+def _beyond(drawn: torch.Tensor, dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    """About half of the integers replaced by ones at and past the limits of narrower types."""
+    limits = torch.iinfo(dtype)
+    edges = [sign * (limit + step) for limit in NARROW_LIMITS for step in (-1, 0, 1) for sign in (-1, 1)]
+    fitting = torch.tensor([edge for edge in edges if limits.min <= edge <= limits.max])
+    chosen = fitting[torch.randint(0, len(fitting), drawn.shape, generator=generator)]
+    return torch.where(torch.randint(0, 2, drawn.shape, generator=generator).bool(), chosen, drawn)
 
 
 def _floats(shape: tuple[int, ...], plan: Plan, unit: bool, generator: torch.Generator) -> torch.Tensor:
