@@ -61,10 +61,13 @@ def strided(array: Array, lins: Sequence[Lin], ctx: Context) -> Array:
     for lin, stride in zip(lins, array.strides, strict=True):
         for axis, coefficient in lin.terms.items():
             terms[axis] = terms.get(axis, 0) + coefficient * stride
+    counts = [size if axis in terms else 1 for axis, size in zip(ctx.axes, ctx.sizes, strict=True)]
+    strides = [terms.get(axis, 0) for axis in ctx.axes]
+    if array.flags.c_contiguous:
+        offset = sum([lin.const * stride for lin, stride in zip(lins, array.strides, strict=True)])
+        return np.ndarray(counts, array.dtype, array, offset, strides)
     corner = array[tuple([slice(lin.const, None) for lin in lins])] if lins else array
-    used = {axis for lin in lins for axis in lin.terms}
-    counts = [size if axis in used else 1 for axis, size in zip(ctx.axes, ctx.sizes, strict=True)]
-    view: Array = as_strided(corner, counts, [terms.get(axis, 0) for axis in ctx.axes])
+    view: Array = as_strided(corner, counts, strides)
     return view
 
 

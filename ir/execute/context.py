@@ -35,6 +35,11 @@ class Context:
         """What a read of the tensor sees: a nest that also writes it sees it as it was."""
         return self.before.get(tensor) or self.memory[tensor]
 
+    def close(self) -> None:
+        """Lets go of the arrays; nodes and the context refer to each other."""
+        self.read_cache.clear()
+        self.conditions = ()
+
     def demand(self, elements: int) -> None:
         """Asks for room for a temporary of so many elements."""
         self.memory.budget.demand(elements * 8, "a temporary of this statement", self.source)

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..indices import conjuncts, subtract
+from ..errors import IRError
+from ..indices import conjuncts, interval, subtract
 from ..indices import iterator as iterator_index
 from ..program import AllOf, AnyOf, Compare, Condition, Div, Index, Loop, Mod, Relation
 from .affine import Lin, Scope, compares, divisions
@@ -32,10 +33,7 @@ def bounding_piece(
     scope = Scope({}, {name: Lin({}, value) for name, value in outer.items()})
     conditions = list(conjuncts(where))
     for loop in loops:
-        extent = scope.lin(loop.extent)
-        if extent is None:
-            raise TypeError(f"the extent of {loop.name} is not affine")
-        low, high = scope.interval(extent)
+        low, high = _extent_ends(scope, loop)
         if high <= 0:
             return None
         if low != high:
@@ -43,6 +41,18 @@ def bounding_piece(
         scope = extended(scope, loop.name, high)
     piece = Piece(scope, tuple(conditions))
     return tightened(piece) if cut else piece
+
+
+def _extent_ends(scope: Scope, loop: Loop) -> tuple[int, int]:
+    """Smallest and largest extent over the box; an enclosure where // or % keep it from being affine."""
+    extent = scope.lin(loop.extent)
+    if extent is not None:
+        return scope.interval(extent)
+    ranges = {name: scope.interval(lin) for name, lin in scope.env.items()}
+    ends = interval(loop.extent, ranges)
+    if ends is None:
+        raise IRError.at(f"the extent of {loop.name} depends on data")
+    return ends
 
 
 def extended(scope: Scope, name: str, count: int) -> Scope:

@@ -134,9 +134,10 @@ class Runner:
         local = made_by(statement.body)
         needed = frozenset([c.next for c in statement.carries] + [c.inner for c in statement.carries])
         needed |= {emit.inner for emit in statement.emits}
+        plan = list(zip(statement.body, last_uses(statement.body), strict=True))
         steps = range(statement.trip)
         for step in reversed(steps) if statement.reverse else steps:
-            self.run_local(statement.body, {**outer, statement.iterator: step}, needed, local)
+            self.run_local(plan, {**outer, statement.iterator: step}, needed, local)
             self._emit(statement, step)
             self._advance(statement)
             if not self.keep:
@@ -150,10 +151,14 @@ class Runner:
                 memory.drop(carry.inner)
 
     def run_local(
-        self, body: Sequence[Statement], outer: Mapping[str, int], needed: frozenset[str], local: frozenset[str]
+        self,
+        plan: Sequence[tuple[Statement, frozenset[str]]],
+        outer: Mapping[str, int],
+        needed: frozenset[str],
+        local: frozenset[str],
     ) -> None:
-        """Runs a body; only tensors of its own are dropped after their last use in it."""
-        for statement, finished in zip(body, last_uses(body), strict=True):
+        """Runs a body (statements, and what each touches last); only its own tensors are dropped."""
+        for statement, finished in plan:
             self.statement(statement, outer)
             if not self.keep:
                 for name in (finished & local) - needed:
@@ -186,7 +191,8 @@ class Runner:
         taken = bool(self._complete(statement.condition, statement.source))
         body = statement.then if taken else statement.orelse
         results = [(a if taken else b, result) for a, b, result in statement.joins]
-        self.run_local(body, outer, frozenset(name for name, _ in results), made_by(body))
+        plan = list(zip(body, last_uses(body), strict=True))
+        self.run_local(plan, outer, frozenset(name for name, _ in results), made_by(body))
         for name, result in results:
             memory.alias(result, name)
         if not self.keep:

@@ -81,6 +81,7 @@ class Memory:
         self.swayed = swayed
         self.budget = budget
         self.slots: dict[str, Slot] = {}
+        self.facts: dict[int, object] = {}
         self._blocks: dict[int, Block] = {}
 
     def __getitem__(self, name: str) -> Slot:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..indices import condition_iterators, conjuncts, index_reads, iterators, reads
-from ..program import AllOf, Condition, Expr, Nest, Read
-from .affine import compares
+from ..program import AllOf, Apply, Cast, Condition, Expr, Index, IndexValue, Nest, Read
+from .affine import compares, divisions
 from .compile import converted, expr_node, make_context
 from .domain import (
     Piece,
@@ -34,17 +34,51 @@ _LARGE_POINTS = 1 << 20
 _SAVING = 4
 
 
+@dataclass(frozen=True, slots=True)
+class NestFacts:
+    """What a nest's text says whatever the numbers: whether it reads its target, and its indices with // or %."""
+
+    reads_target: bool
+    divided: tuple[Index, ...]
+
+
+def facts_of(nest: Nest, memory: Memory) -> NestFacts:
+    found = memory.facts.get(id(nest))
+    if isinstance(found, NestFacts):
+        return found
+    everything = list(all_reads(nest))
+    indices = [*nest.at, *(index for read in everything for index in read.index), *_plain_indices(nest.value)]
+    divided = tuple(index for index in indices if any(True for _ in divisions(index)))
+    facts = NestFacts(any(read.tensor == nest.target for read in everything), divided)
+    memory.facts[id(nest)] = facts
+    return facts
+
+
+def _plain_indices(expr: Expr) -> Iterator[Index]:
+    match expr:
+        case IndexValue(index):
+            yield index
+        case Apply(_, args, _):
+            for arg in args:
+                yield from _plain_indices(arg)
+        case Cast(arg, _):
+            yield from _plain_indices(arg)
+        case _:
+            return
+
+
 def run_nest(nest: Nest, memory: Memory, outer: Mapping[str, int], *, native: bool) -> None:
     before = _snapshot(nest, memory)
     for piece in _pieces(nest, memory, outer):
         ctx = make_context(piece, memory, nest.source, native=native, before=before)
         _run_piece(nest, make_sink(ctx, nest))
+        ctx.close()
     memory.settle(nest.target)
 
 
 def _snapshot(nest: Nest, memory: Memory) -> dict[str, Slot]:
     """The target as it is now, where the nest reads it: all reads see the values from before the nest."""
-    if all(read.tensor != nest.target for read in all_reads(nest)):
+    if not facts_of(nest, memory).reads_target:
         return {}
     slot = memory[nest.target]
     slot.owned = False
@@ -69,14 +103,14 @@ def _pieces(nest: Nest, memory: Memory, outer: Mapping[str, int]) -> Iterator[Pi
     if piece is None:
         return
     shape = memory.tensors[nest.target].shape
-    indices = [*nest.at, *(index for read in all_reads(nest) for index in read.index)]
+    divided = facts_of(nest, memory).divided
     if nest.combine == "=":
-        split = with_digits(piece, indices)
+        split = with_digits(piece, divided)
         if split is not None:
             yield split
         return
     for part in residue_pieces(piece):
-        split = with_digits(part, indices)
+        split = with_digits(part, divided)
         if split is not None:
             yield from _peeled(nest, split, shape)
 
