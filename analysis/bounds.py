@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from ..ir.dtypes import kind
 from ..ir.program import Program
 from .arch import MATRIX_NAME, Arch, matrix_rate, vector_rate
-from .count import notes as count_notes
 from .operations import Operation, moved
 from .precision import Precision, parse_precision
 from .work import Work, analyse
@@ -73,7 +72,7 @@ def bounds(program: Program, arch: Arch, precision: str | None = None) -> Bounds
         binding=binding if fused_s else "nothing to do",
         precision=chosen.label,
         assumptions=_assumptions(work, arch, chosen),
-        notes=(*_notes(fused_s), *model.fallbacks, *count_notes(work)),
+        notes=(*_notes(fused_s), *model.fallbacks),
         per_statement=tuple(_rows(work.operations, model)),
     )
 
@@ -91,7 +90,7 @@ class _Model:
 
     def matrix_s(self, dtype: str, macs: int) -> tuple[str, float]:
         """(resource, seconds) of multiply-adds in a type."""
-        computed = self.precision.computed(dtype)
+        computed = self._computed(dtype)
         plain = computed == "f32" and self.precision.ieee
         found = None if plain else matrix_rate(self.arch, computed)
         if found is None:
@@ -118,11 +117,17 @@ class _Model:
         return total
 
     def _vector(self, dtype: str) -> float:
-        computed = self.precision.computed(dtype)
+        computed = self._computed(dtype)
         unit, rate = vector_rate(self.arch, computed)
         if unit != computed and kind(computed) == "float" and computed != "f32":
             self._note(f"{self.arch.name} has no vector rate for {computed}: {unit} is charged instead")
         return rate
+
+    def _computed(self, dtype: str) -> str:
+        computed = self.precision.computed(dtype)
+        if kind(computed) == "complex":
+            raise UnsupportedTypeError(f"no device has arithmetic in {computed}; write real and imaginary parts")
+        return computed
 
     def _note(self, text: str) -> None:
         self._fallbacks[text] = None

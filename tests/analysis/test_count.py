@@ -604,3 +604,25 @@ output x
     found = count(program(text, {"x": tensor(2, 4)}, {f"w{k}": tensor(4, 4) for k in range(3)}))
     (row,) = [row for row in found.per_statement if row.macs]
     assert (row.instances, row.macs) == (3, 3 * 2 * 16)
+
+
+def test_jax_scan_over_layers_with_a_running_sum() -> None:
+    text = """
+input x[B, D]
+param w = "params/w"[L, D, D]
+param v = "params/b/v"[L, D]
+scan t<L carry h = x:
+    for b<B, d<D: z[b,d] = sum(k<D: h[b,k]*w[t,k,d]) + v[t,d]
+    for b<B, d<D: hn[b,d] = tanh(z[b,d])
+    for b<B, d<D: s[] += h[b,d]
+    next h = hn
+    emit trace = s
+for i<L, j<i+1: c[i] += trace[j]
+output h
+output c
+"""
+    found = count(program(text, {"x": tensor(4, 16)}, {"params/w": tensor(24, 16, 16), "params/b/v": tensor(24, 16)}))
+    assert found.macs == 24 * 4 * 16 * 16 == 24_576
+    assert found.special_ops == 24 * 4 * 16
+    assert found.vector_ops == 24 * (64 + 63) + 23  # bias and sum of every layer; 23 additions of the running sum
+    assert found.fused_bytes == 26_112 + 256 + 256 + 96 == 26_720
