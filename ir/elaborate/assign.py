@@ -8,7 +8,7 @@ from .. import indices as ix
 from .. import syntax as s
 from ..dtypes import Typed, promote
 from ..ops import Combine
-from ..program import Declare, Index, Iter, Loop, Nest, Read
+from ..program import Const, Declare, Index, Iter, Loop, Nest, Read
 from .constants import choose, is_known
 from .functions import call, is_function
 from .nest import Scope, Value, add_loops, both, condition, spread_index, tensor_id
@@ -50,7 +50,8 @@ def _nest(builder: Builder, frame: Frame, base: Scope, statement: s.Assign) -> N
     _check_target(scope, name, statement.pos)
     written = reduced_type(combine, found.typed)
     if name in frame.declared:
-        id_ = _declared(scope, name, index, written, statement.pos)
+        literal = combine == "=" and isinstance(found.expr, Const)
+        id_ = _declared(scope, name, index, written, statement.pos, literal=literal)
     else:
         shape = _extents(scope, name, index, statement.pos)
         if combine == "=" and retarget(scope, found, index, shape):
@@ -137,8 +138,12 @@ def _plain(index: Index) -> str | None:
             return None
 
 
-def _declared(scope: Scope, name: str, index: tuple[Index, ...], written: Typed, pos: s.Pos) -> str:
-    """Id of a declared tensor that is about to be written; one that others hold is copied first."""
+def _declared(
+    scope: Scope, name: str, index: tuple[Index, ...], written: Typed, pos: s.Pos, *, literal: bool
+) -> str:
+    """Id of a declared tensor that is about to be written; one that others hold is copied first.
+
+    The first write settles an element type that is open, unless it writes a literal."""
     builder = scope.builder
     id_ = tensor_id(scope, name, pos)
     shape = builder.tensors[id_].shape
@@ -147,9 +152,14 @@ def _declared(scope: Scope, name: str, index: tuple[Index, ...], written: Typed,
         builder.fail(f"{name} has {len(shape)} axes {list(shape)}, but {given}", pos)
     if id_ in builder.pending:
         start = builder.pending[id_]
-        builder.settle(id_, Typed(strong(written if start is None else promote(start, written))))
+        typed = written if start is None else promote(start, written)
+        if literal:
+            builder.pending[id_] = typed
+        else:
+            builder.settle(id_, Typed(strong(typed)))
     if id_ not in builder.shared:
         return id_
+    builder.typed(id_)
     copy = builder.local(name, shape, builder.tensors[id_].dtype)
     if id_ in builder.partial:
         builder.partial.add(copy)

@@ -36,7 +36,7 @@ def message(text: str) -> str:
         ("for t<T: y[t] = x[i[t + 1], 0]\noutput y\n", "axis 0 of i has size 4, but t + 1 runs from 1 to 4"),
         ("view v[t<T, d<4] = x[t, d]\noutput v\n", "axis 1 of x has size 3, but d runs from 0 to 3"),
         ("for t<T: y[t] = (x[i[t + 1], 0] else 0)\noutput y\n", "axis 0 of i has size 4"),
-        ("scan u<T carry h = x:\n    for d<D: g[d] = h[u + 1, d]\n    emit z = g\noutput z\n", "u + 1 runs from 1 to 4"),
+        ("scan u<T carry h = x:\n    for d<D: g[d] = h[u + 1, d]\n    emit z = g\noutput z\n", "u + 1 runs from 1"),
         ("if? c:\n    for t<T: y[t] = x[t + 1, 0]\nelse: y = i\noutput y\n", "t + 1 runs from 1 to 4"),
         ("if? c: y = i\nelse:\n    for t<T: y[t] = x[t, 9]\noutput y\n", "the index is 9"),
     ],
