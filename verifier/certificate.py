@@ -14,7 +14,9 @@ from .types import Assignment, Distribution, LeafKind, Mode, Precision
 FORMAT = 1
 
 Verdict = Literal["verified", "verified-in-part", "specialised", "unverified", "refused"]
-Flag = Literal["stochastic", "input-independent", "native-only", "native-differs", "budget-spent"]
+Flag = Literal[
+    "stochastic", "input-independent", "native-only", "native-differs", "rounding-unverified", "budget-spent"
+]
 FailureKind = Literal["parse", "elaborate", "execute", "compare", "full-size", "range", "fact"]
 LeafStatus = Literal["verified", "constant", "not-compared", "different"]
 

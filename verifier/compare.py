@@ -48,7 +48,8 @@ class LeafResult:
 
     `error` is the greater of max|d|/max|expected| and ||d||/||expected||; `compared` of `elements` were finite on both
     sides and decided; `undecided` trials do not count. `informative`: zeros, a constant and a permuted result would
-    have been rejected here (for a leaf of one element that is judged over all trials)."""
+    have been rejected here (for a leaf of one element that is judged over all trials). `noise`: the expected values are
+    rounding errors of zero. `unrounded`: in the program's own types the original rounds where the text does not."""
 
     leaf: Leaf
     output: Output | None
@@ -60,6 +61,8 @@ class LeafResult:
     compared: int = 0
     elements: int = 0
     informative: bool = False
+    noise: bool = False
+    unrounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def _compare_floats(blank: LeafResult, ours: Floats, expected: Floats, rules: Ru
     if done.status == "different":
         return done
     if _is_noise(blank.leaf, expected, rules):
-        return _compare_noise(done, ours, rules)
+        return _compare_noise(replace(done, noise=True), ours, rules)
     error = scaled_error(ours[finite], expected[finite])
     done = replace(done, error=error)
     if rules.precision == "promoted" and blank.leaf.change > CHANGE_LIMIT:

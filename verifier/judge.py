@@ -131,6 +131,8 @@ def flags_of(outcomes: Sequence[Outcome], spent: bool) -> tuple[Flag, ...]:
         flags.append("native-only")
     elif any(run.step.precision == "native" and not run.passed for run in outcomes):
         flags.append("native-differs")
+    if any(result.unrounded for run in outcomes for result in run.results):
+        flags.append("rounding-unverified")
     if spent:
         flags.append("budget-spent")
     return tuple(flags)

@@ -13,7 +13,7 @@ from ..ir.bindings import Bindings
 from ..ir.errors import IRError
 from ..ir.parse import parse
 from ..ir.program import Decision, Program
-from . import claims, feedback, judge, plan
+from . import claims, feedback, judge, own_types, plan
 from .certificate import Certificate, Failure, LeafRecord, SizeRecord, TrialRecord
 from .compare import LeafResult, pair, show_path, show_type
 from .dataflow import unused_keys
@@ -101,7 +101,13 @@ def _more_trials(session: Session, done: Trials, seed: int, trials: int | None) 
     for distribution in ("positive", "normal"):
         if not done.failed and trials is None and _undecided(done):
             done = session.perform(plan.extra(session.assignments, seed, distribution), done)
-    return done if done.failed else session.perform([plan.native(session.assignments, seed)], done)
+    return done if done.failed else _in_own_types(session, done, seed)
+
+
+def _in_own_types(session: Session, done: Trials, seed: int) -> Trials:
+    after = session.perform([plan.native(session.assignments, seed)], done)
+    new = after.outcomes[len(done.outcomes) :]
+    return replace(after, outcomes=(*done.outcomes, *(own_types.reviewed(outcome, done.outcomes) for outcome in new)))
 
 
 def _undecided(done: Trials) -> bool:
@@ -258,6 +264,8 @@ def _native_warnings(outcome: Outcome) -> list[str]:
         for result in outcome.results
         if result.status == "different"
     ]
+    if outcome.program is not None:
+        lines += [own_types.missing_rounding(outcome.program, result) for result in outcome.results if result.unrounded]
     return [f"check in the program's own types: {line}" for line in lines]
 
 
