@@ -18,10 +18,11 @@ STATE_TOKENS = 6_000
 ATTRIBUTE_TOKENS = 4_000
 LONGEST_VALUE_CHARACTERS = 200
 # Attributes of library modules that their weights' shapes, the mode or nothing at all depends on.
-IMPLIED = frozenset(
-    "in_channels out_channels in_features out_features num_features num_embeddings embedding_dim transposed inplace "
-    "affine track_running_stats momentum training sparse scale_grad_by_freq return_indices".split()
-)
+IMPLIED = frozenset({  # fmt: skip
+    "in_channels", "out_channels", "in_features", "out_features", "num_features", "num_embeddings", "embedding_dim",
+    "transposed", "inplace", "affine", "track_running_stats", "momentum", "training", "sparse", "scale_grad_by_freq",
+    "return_indices",
+})
 NUMBERS = re.compile(r"\d+")
 
 

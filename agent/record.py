@@ -120,7 +120,8 @@ def record_with(
         for provider in place.providers:
             (folder / f".{provider}.new").replace(folder / f"{provider}.yaml")
     meta = _meta(description, program, place, options, made[-1])
-    (folder / META).write_text(replace(meta, verdict=result.verdict, certificate=_hash(result)).to_json(), encoding="utf-8")
+    meta = replace(meta, verdict=result.verdict, certificate=_hash(result))
+    (folder / META).write_text(meta.to_json(), encoding="utf-8")
     return result
 
 
