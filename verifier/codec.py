@@ -45,7 +45,7 @@ def bindings_from_plain(plain: Mapping[str, Any]) -> Bindings:
 
 def constant_from_plain(value: Any) -> Constant:  # noqa: ANN401
     """JSON has no tuples: lists come back as such."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return tuple(constant_from_plain(item) for item in value)
     if value is None or isinstance(value, bool | int | float | str):
         return value

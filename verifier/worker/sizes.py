@@ -36,6 +36,7 @@ _TOO_HEAVY = 8 << 20
 _GROUP_S = 2.0
 _ROOMY = 100_000
 _ROOMY_S = 0.4
+_SLOW_S = 0.2
 _EXTENT = re.compile(r"window|patch|block|chunk|kernel|pool|size|len|group|head|width|height", re.IGNORECASE)
 _WINDOW = re.compile(r"window|block|chunk", re.IGNORECASE)
 
@@ -270,8 +271,28 @@ class _Search:
                     return
                 if len(group.knobs) > 1:
                     self._split_off(group, knob)
+        self._merge()
         for group in self._groups:
             self._probe(group)
+
+    def _merge(self) -> None:
+        """Groups that have one value and only move together become one: broadcasting would otherwise let one of them
+        become 1 alone, which is another program."""
+        for group in list(self._groups):
+            peers = [other for other in self._groups if other is not group and other.value == group.value > 1]
+            if group not in self._groups or not peers or self._attempts.time_left < 1:
+                continue
+            here = group.value
+            value = next(near(here, group.factor, {other.value for other in self._groups}, 4 * here), here)
+            if self._try([(group, value)]):
+                group.value = here
+                continue
+            for peer in peers:
+                if self._try([(group, value), (peer, value)]):
+                    peer.value = group.value = here
+                    group.knobs += peer.knobs
+                    self._groups.remove(peer)
+                    break
 
     def _probe(self, group: Group) -> None:
         """Find out whether a group that kept its full value can move at all."""
@@ -281,7 +302,7 @@ class _Search:
             group.fixed = True
             return
         here = group.value
-        options = [value for value in (group.full + 2, 3, 2, 5) if value not in (here, *self._used(group))]
+        options = [value for value in range(group.full + 1, group.full + 24) if value not in self._used(group)]
         group.fixed = not any(self._try([(group, value)]) for value in options[:2])
         group.value = here
 
@@ -317,12 +338,22 @@ class _Search:
                     break
                 if not group.fixed and not self._try([(group, value)]) and value != 1:
                     any(self._try([(group, other)]) for other in self._fallbacks(group, index))
+        self._lighten(base)
         if index == 2:
             self._roomier()
         found = self._changes()
         for group, value in base:
             group.value = value
         return found
+
+    def _lighten(self, base: Sequence[tuple[Group, int]]) -> None:
+        """Take growth back, largest first, while a run is slow."""
+        for group, value in sorted(base, key=lambda pair: pair[1] - pair[0].value):
+            seconds = self._attempts.at(self._changes()).seconds
+            if seconds is None or seconds < _SLOW_S:
+                return
+            if group.value > value:
+                self._try([(group, value)])
 
     def _roomier(self) -> None:
         """Spatial extents large enough that deep networks do not shrink them to 1, where that runs quickly."""
