@@ -70,7 +70,7 @@ def _status(runs: list[tuple[Outcome, LeafResult]], telling: list[Outcome]) -> L
 
 def informative_runs(runs: Iterable[tuple[Outcome, LeafResult]]) -> list[Outcome]:
     """Trials that could have failed. Leaves of one element are judged together: their values have to vary."""
-    equal = [(run, result) for run, result in runs if result.status == "equal"]
+    equal = [(run, result) for run, result in runs if result.status == "equal" and not result.noise]
     telling = [run for run, result in equal if result.informative]
     single = [(run, result) for run, result in equal if result.elements == 1 and not result.informative]
     values = [float(np.asarray(result.leaf.value).item()) for _, result in single]
