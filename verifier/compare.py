@@ -159,8 +159,9 @@ def leave_out(result: LeafResult, other: Value, rules: Rules) -> LeafResult:
 def _hanging(ours: Array, swayed: Array, allowed: float) -> Array:
     if ours.dtype.kind != "f":
         return np.asarray(ours != swayed)
-    change = np.abs(ours - swayed)
-    return np.asarray((change > allowed * magnitude(ours)) | (_classes(ours) != _classes(swayed)))
+    left, right = _floats(ours), _floats(swayed)
+    change = np.abs(left - right)
+    return np.asarray((change > allowed * magnitude(left)) | (_classes(left) != _classes(right)))
 
 
 def _differs(result: LeafResult, reason: str, error: float = 1.0) -> LeafResult:
