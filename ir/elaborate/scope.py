@@ -55,7 +55,8 @@ class Frame:
 
     `shared` holds the top level's `let` and `attr` names, visible in every function. `declared` are names made by
     `tensor` that nests write into. `iterators` maps iterators of enclosing scans to their program names and trip
-    counts; `frozen` are tensors outside of a scan, which its body may not assign. `carried` are the names and shapes of a scan's carries."""
+    counts; `frozen` are tensors outside of a scan, which its body may not assign; `carried` a scan's carries with
+    their shapes."""
 
     place: Place
     names: dict[str, Entry] = field(default_factory=dict)
