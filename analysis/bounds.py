@@ -71,18 +71,23 @@ def bounds(program: Program, arch: Arch, precision: str | None = None) -> Bounds
         algebraic_s=None,
         binding=binding if fused_s else "nothing to do",
         precision=chosen.label,
-        assumptions=_assumptions(work, arch, chosen),
+        assumptions=(*_assumptions(work, arch, chosen), *model.peaks),
         notes=(*_notes(fused_s), *model.fallbacks),
         per_statement=tuple(_rows(work.operations, model)),
     )
 
 
 class _Model:
-    """Rates of one device under one precision; remembers which types had to fall back."""
+    """Rates of one device under one precision; remembers which peaks were used and which types had to fall back."""
 
     def __init__(self, arch: Arch, precision: Precision) -> None:
         self.arch, self.precision = arch, precision
         self._fallbacks: dict[str, None] = {}
+        self._peaks: dict[str, None] = {}
+
+    @property
+    def peaks(self) -> tuple[str, ...]:
+        return tuple(self._peaks)
 
     @property
     def fallbacks(self) -> tuple[str, ...]:
@@ -96,8 +101,11 @@ class _Model:
         if found is None:
             if not plain:
                 self._note(f"{self.arch.name} has no matrix unit for {computed}: its vector units are charged")
-            return VECTOR, 2 * macs / vector_rate(self.arch, computed)[1]
+            unit, rate = vector_rate(self.arch, computed)
+            self._peak(computed, f"{unit} rate of its vector units", rate)
+            return VECTOR, 2 * macs / rate
         unit, rate = found
+        self._peak(computed, f"{unit} peak of its matrix units", rate)
         if unit != MATRIX_NAME.get(computed, computed):
             self._note(f"{self.arch.name} has no matrix unit for {computed}: {unit} is charged instead")
         return MATRIX, 2 * macs / rate
@@ -128,6 +136,10 @@ class _Model:
         if kind(computed) == "complex":
             raise UnsupportedTypeError(f"no device has arithmetic in {computed}; write real and imaginary parts")
         return computed
+
+    def _peak(self, dtype: str, what: str, rate: float) -> None:
+        told = f"multiply-adds in {dtype} at {self.arch.name}'s {what}, {rate / 1e12:.4g} TFLOP/s"
+        self._peaks[told] = None
 
     def _note(self, text: str) -> None:
         self._fallbacks[text] = None

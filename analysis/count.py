@@ -103,6 +103,15 @@ def _row(members: list[Operation]) -> StatementCounts:
     )
 
 
+def _sequence(work: Work) -> str:
+    if len(work.loops) == 1:
+        return f"sequential: {work.sequential_steps} dependent steps"
+    steps = sorted(set(work.loops))
+    each = f"{steps[0]}" if len(steps) == 1 else f"{steps[0]} to {steps[-1]}"
+    chain = f"{work.sequential_steps} in the longest chain"
+    return f"sequential: {len(work.loops)} loops of {each} dependent steps, {chain}"
+
+
 def notes(work: Work) -> tuple[str, ...]:
     """What the figures leave out or assume."""
     found: list[str] = []
@@ -118,8 +127,8 @@ def notes(work: Work) -> tuple[str, ...]:
         if charge.covered:
             size = bytes_of(charge.dtype, charge.elements)
             found.append(f"{charge.name}: its values are known from a fact; {size} bytes less if it is not read")
-    if work.sequential_steps:
-        found.append(f"{work.sequential_steps} dependent steps")
+    if work.loops:
+        found.append(_sequence(work))
     if work.other_arms is not None:
         low, high = work.other_arms
         found.append(f"a choice is made at run time: {low} to {high} multiply-adds; the cheaper arm is counted")

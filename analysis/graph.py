@@ -24,6 +24,7 @@ from ..ir.program import (
     Tensor,
     View,
 )
+from .chains import dependencies, nest_reads
 from .factors import factorise
 from .flat import Flat, FlatNest, FlatOpaque, FlatStatement, Recur, flatten
 from .hoist import hoist
@@ -137,7 +138,7 @@ def lift(program: Program) -> EinsumGraph:
 def _needed(program: Program) -> frozenset[str]:
     """Tensors that some output depends on, in both arms of run-time choices."""
     sources: dict[str, set[str]] = {}
-    for target, reads in _dependencies(program.body):
+    for target, reads in dependencies(program.body):
         sources.setdefault(target, set()).update(reads)
     found: set[str] = set()
     open_ends = [output.tensor for output in program.outputs if output.tensor is not None]
@@ -147,41 +148,6 @@ def _needed(program: Program) -> frozenset[str]:
             found.add(tensor)
             open_ends.extend(sources.get(tensor, ()))
     return frozenset(found)
-
-
-def _dependencies(body: Sequence[Statement]) -> Iterator[tuple[str, set[str]]]:
-    for statement in body:
-        match statement:
-            case Declare(tensor, init):
-                yield tensor, {init} if isinstance(init, str) else set()
-            case Nest():
-                yield statement.target, {read.tensor for read in _reads(statement)}
-            case View(tensor, _, read):
-                yield tensor, {item.tensor for item in indices.reads(read)}
-            case Opaque(outputs=outputs, inputs=inputs):
-                for output in outputs:
-                    yield output, set(inputs)
-            case Branch(condition, then, orelse, joins):
-                yield from _dependencies((*then, *orelse))
-                for left, right, result in joins:
-                    yield result, {left, right, condition}
-            case Scan():
-                yield from _scan_dependencies(statement)
-
-
-def _scan_dependencies(scan: Scan) -> Iterator[tuple[str, set[str]]]:
-    yield from _dependencies(scan.body)
-    for carry in scan.carries:
-        yield carry.inner, {carry.init, carry.next}
-        yield carry.final, {carry.init, carry.next}
-    for emit in scan.emits:
-        yield emit.outer, {emit.inner}
-
-
-def _reads(nest: Nest) -> list[Read]:
-    """Reads of a statement, those that choose where it writes included."""
-    return list(dict.fromkeys((*indices.reads(nest.value),
-                               *(read for index in nest.at for read in indices.index_reads(index)))))
 
 
 # what is kept
@@ -292,7 +258,7 @@ class _Builder:
         if isinstance(statement, FlatOpaque):
             return self._opaque(layer, statement.opaque)
         nest = statement.nest
-        reads = _reads(nest)
+        reads = nest_reads(nest)
         inputs = tuple(
             self._slot(read.tensor, self._role(read.tensor), self._projected(layer, read)) for read in reads
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..ir.program import Program, Scan, Source, Statement
+from ..ir.program import Program, Source
 from . import charges
+from .chains import longest_chain, loops
 from .charges import Charge
 from .demand import Demand, demand
 from .flat import branches, flatten
@@ -18,7 +19,8 @@ from .points import approximations
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """`other_arms`: for programs with run-time choices, (least, most) multiply-adds over the arms."""
+    """`loops`: steps of each scan; `sequential_steps`: the longest chain of them. `other_arms`: for programs with
+    run-time choices, (least, most) multiply-adds over the arms."""
 
     operations: tuple[Operation, ...]
     charges: tuple[Charge, ...]
@@ -26,6 +28,7 @@ class Work:
     unused: tuple[str, ...]
     inexact_lines: tuple[int, ...]
     approximations: tuple[str, ...]
+    loops: tuple[int, ...]
     sequential_steps: int
     other_arms: tuple[int, int] | None = None
 
@@ -74,7 +77,8 @@ def _analyse(program: Program, arms: Mapping[int, bool]) -> Work:
     found = (*charges.reads(wanted), *charges.writes(wanted))
     return Work(
         (*normal.operations, *_covered(program, found)), found, tuple(wanted.dead), _unused(program, wanted),
-        tuple(sorted(set(normal.inexact))), tuple(dict.fromkeys(approximations)), _steps(program.body),
+        tuple(sorted(set(normal.inexact))), tuple(dict.fromkeys(approximations)),
+        tuple(loops(program.body)), longest_chain(program.body),
     )  # fmt: skip
 
 
@@ -94,8 +98,3 @@ def _unused(program: Program, wanted: Demand) -> tuple[str, ...]:
             if name in program.tensors and program.tensors[name].external is not None}
     externals = (tensor.external for tensor in program.tensors.values() if tensor.external is not None)
     return tuple(dict.fromkeys(e.key for e in externals if e.kind != "draw" and e.key not in used))
-
-
-def _steps(body: tuple[Statement, ...]) -> int:
-    """Longest chain of dependent steps in scans."""
-    return sum(max(1, _steps(s.body)) * s.trip for s in body if isinstance(s, Scan))
