@@ -146,13 +146,11 @@ def _leaf(leaf: LeafRecord) -> str:
 
 def _work(console: Console, analysis: Analysis) -> None:
     counts = analysis.counts
-    nominal = (
-        f" ({amount(counts.macs_nominal)} with points that guards cut)" if counts.macs_nominal != counts.macs else ""
-    )
+    nominal = f" ({amount(counts.macs_nominal)} without guards)" if counts.macs_nominal != counts.macs else ""
     rows = [
         (
             "work",
-            f"{amount(counts.macs)} multiply-adds{nominal}, {amount(counts.vector_ops)} vector and "
+            f"{amount(counts.macs)} multiply-adds{nominal}, {amount(counts.vector_ops)} vector, "
             f"{amount(counts.special_ops)} special operations",
         ),
         (
@@ -185,7 +183,7 @@ def _statements(console: Console, analysis: Analysis) -> None:
     for row in costliest:
         share = row.unfused_s / bound.unfused_s if bound.unfused_s else 0.0
         binding = "compute" if row.compute_s > row.memory_s else "DRAM"
-        where = f"{row.unit}:{row.line}" if row.unit else f"line {row.line}"
+        where = f"line {row.line}" + (f", {row.unit}" if row.unit else "")
         table.add_row(f"{share:.0%}", seconds(row.unfused_s), binding, where, " ".join(row.text.split()))
     console.print(table)
 

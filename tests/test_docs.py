@@ -6,6 +6,7 @@ import importlib.util
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -28,7 +29,7 @@ TARGET = re.compile(r"(?:^ {4}|^\$ |`)make ([a-z-]+)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
-def load_generator() -> object:
+def load_generator() -> Any:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -40,16 +41,19 @@ def named(pattern: re.Pattern[str]) -> list[tuple[Path, str]]:
     return [(page, found.strip()) for page in PAGES for found in pattern.findall((ROOT / page).read_text())]
 
 
-def test_help_blocks_are_the_help() -> None:
+@pytest.mark.parametrize("page", ["docs/cli.md", "README.md"])
+def test_generated_blocks_are_what_the_program_prints(page: str) -> None:
     generate = load_generator()
-    page = (ROOT / "docs/cli.md").read_text()
-    assert generate.filled(page) == page, "run `make docs`"  # type: ignore[attr-defined]
+    text = (ROOT / page).read_text()
+    fresh = generate.filled(text)
+    assert generate.steady(fresh) == generate.steady(text), "run `make docs`"
+    assert "```text\n$ solar-agent" in text
 
 
 def test_every_command_has_a_help_block() -> None:
     generate = load_generator()
-    documented = [words for words, _ in generate.BLOCK.findall((ROOT / "docs/cli.md").read_text())]  # type: ignore[attr-defined]
-    assert sorted(documented) == sorted(generate.commands())  # type: ignore[attr-defined]
+    documented = [words for words, _ in generate.HELP.findall((ROOT / "docs/cli.md").read_text())]
+    assert sorted(documented) == sorted(generate.commands())
 
 
 def words_of(line: str) -> list[str]:
