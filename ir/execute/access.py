@@ -203,7 +203,7 @@ class _Gather:
     ) -> None:  # fmt: skip
         self.ctx, self.dtype, self.target, self.fill, self.picked = ctx, dtype, target, fill, picked
         self.indices = [index_node(ctx, dim.index) for dim in picked]
-        self.near = sorted({axis for dim in picked for axis in (ctx.position[a] for a in _axes(ctx, dim.index))})
+        self.near = sorted(frozenset().union(*(node.axes for node in self.indices)))
         far = {ctx.position[a] for dim in affine if dim.lin is not None for a in dim.lin.terms}
         self.far = sorted(far)
         self.base = self._view(array, affine)

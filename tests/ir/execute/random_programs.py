@@ -10,10 +10,12 @@ from solar_agent.ir.program import (
     AllOf,
     AnyOf,
     Apply,
+    Carry,
     Cast,
     Compare,
     Const,
     Declare,
+    Emit,
     External,
     Fetch,
     Index,
@@ -23,8 +25,10 @@ from solar_agent.ir.program import (
     Output,
     Program,
     Read,
+    Scan,
     Source,
     Tensor,
+    View,
 )
 
 SOURCE = Source(1, 1, "nest")
@@ -73,11 +77,46 @@ class Maker:
         body, outputs = [], []
         for number in range(1 + self.pick(2)):
             name = f"t{number}"
-            body += self.statements(name)
+            if self.chance(20):
+                body.append(self.view(f"v{number}"))
+            body += self.scan(name) if self.chance(20) else self.statements(name)
             outputs.append(Output("result", name, name, None, self.tensors[name].dtype, SOURCE))
         return Program("t", dict(self.tensors), tuple(body), tuple(outputs))
 
-    def statements(self, name):
+    def view(self, name):
+        self.outer, self.name = {}, name
+        loops = tuple(Loop("ijk"[n], ix.constant(1 + self.pick(4))) for n in range(1 + self.pick(3)))
+        self.ranges = {loop.name: (0, loop.extent.const - 1) for loop in loops}
+        read, dtype = self.read(self.one_of(["a", "b", "c"]))
+        self.tensors[name] = Tensor(name, tuple(loop.extent.const for loop in loops), dtype)
+        return View(name, loops, read, SOURCE)
+
+    def scan(self, name):
+        """Steps that each work out a tensor with the help of the one before, and hand both out."""
+        trip = 1 + self.pick(3)
+        self.outer = {"t": (0, trip - 1)}
+        inner = f"{name}in"
+        body = self.statements(inner, self.outer)
+        kept = self.tensors[inner]
+        self.outer = {}
+        start, carried, final = f"{name}start", f"{name}carry", f"{name}final"
+        for made in (start, carried, final, f"{name}next"):
+            self.tensors[made] = Tensor(made, kept.shape, kept.dtype)
+        loops = tuple(Loop("ijkl"[axis], ix.constant(size)) for axis, size in enumerate(kept.shape))
+        at = tuple(ix.iterator(loop.name) for loop in loops)
+        op = "or" if kept.dtype == "bool" else "sub"
+        value = Apply(op, (Read(inner, at), Read(carried, at)), kept.dtype)
+        body += [Declare(f"{name}next", None, SOURCE), Nest(loops, None, f"{name}next", at, "=", value, SOURCE)]
+        self.tensors[name] = Tensor(name, (trip, *kept.shape), kept.dtype)
+        carry = Carry(carried, start, self.one_of([f"{name}next", f"{name}next", carried]), final)
+        emit = Emit(self.one_of([f"{name}next", inner, carried]), name)
+        return [
+            Declare(start, Const(1, kept.dtype), SOURCE),
+            Scan("t", trip, self.chance(40), (carry,), (emit,), tuple(body), SOURCE),
+        ]
+
+    def statements(self, name, outer=None):
+        self.outer, self.name = outer or {}, name
         self.combine = self.one_of(COMBINES)
         loops = self.loops()
         value, dtype = self.value(2)
@@ -100,7 +139,7 @@ class Maker:
 
     def loops(self):
         count = 1 + self.pick(4)
-        loops, self.ranges = [], {}
+        loops, self.ranges = [], dict(self.outer)
         for number in range(count):
             name = "ijkl"[number]
             extent = ix.constant(1 + self.pick(5))
@@ -214,7 +253,7 @@ class Maker:
             return Const(self.pick(5) - 2, "f32"), "f32"
         if kinds == 1:
             return IndexValue(self.index_without_data()), "i64"
-        existing = [name for name in self.tensors if name != "ids"]
+        existing = [name for name in ("a", "b", "c", "t0", "v0", "v1") if name in self.tensors and name != self.name]
         return self.read(self.one_of(existing))
 
     def index_without_data(self):
