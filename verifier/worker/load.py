@@ -186,6 +186,7 @@ def execute(file: File, changes: Mapping[str, int]) -> dict[str, Any]:
     module = ModuleType(MODULE_NAME)
     module.__file__ = str(file.path)
     sys.modules[MODULE_NAME] = module
+    torch.set_default_dtype(torch.float32)
     with Guard("loading the file", file.folder, "bad_input"):
         code = compile(rewritten(file.text, file.spots, changes), str(file.path), "exec")
         exec(code, vars(module))

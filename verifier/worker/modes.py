@@ -39,6 +39,8 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        if self._device == "meta" and name != "__get__":
+            args = _map_tensors(_to_meta, tuple(args))
         if name in ("cuda", "cpu", "pin_memory", "xpu", "npu") and args:
             return args[0].to(self._device)
         if name == "to":
@@ -64,6 +66,11 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         if "device" in kwargs:
             kwargs = {**kwargs, "device": self._device}
         return args, kwargs
+
+
+def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
+    """Tensors made behind the mode's back (from_numpy, at module level) follow the others."""
+    return tensor if tensor.is_meta or isinstance(tensor, torch.nn.Parameter) else tensor.to("meta")
 
 
 def _shortcut(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
@@ -106,8 +113,10 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name = getattr(func, "__name__", "")
-        if name in _CASTS and args:
+        if name in _CASTS and args and isinstance(result, torch.Tensor):
             self._seen.answers.append(("same", result is args[0]))
+        elif name == "type":
+            self._seen.answers.append(("type", result))
         elif name == "__get__" and func == self._get_dtype:
             self._seen.answers.append(("dtype", result))
         elif name in _LITERALS and _is_data(args) and len(self._seen.literals) < _MOST_LITERALS:
@@ -144,8 +153,9 @@ class Follow(TorchFunctionMode):  # type: ignore[misc]
 
     def __init__(self, seen: Watched) -> None:
         super().__init__()
-        self._answers = {kind: [value for k, value in seen.answers if k == kind] for kind in ("dtype", "same")}
-        self._taken = {"dtype": 0, "same": 0}
+        kinds = ("dtype", "same", "type")
+        self._answers = {kind: [value for k, value in seen.answers if k == kind] for kind in kinds}
+        self._taken = dict.fromkeys(kinds, 0)
         self._get_dtype = torch.Tensor.dtype.__get__
 
     def _answer(self, kind: str) -> Any:  # noqa: ANN401
@@ -168,6 +178,8 @@ class Follow(TorchFunctionMode):  # type: ignore[misc]
         result = func(*args, **kwargs)
         if name in _CASTS and args and isinstance(result, torch.Tensor):
             return self._cast(args[0], result)
+        if name == "type":
+            return self._answer("type") or result
         return result
 
     def _cast(self, source: Any, result: torch.Tensor) -> torch.Tensor:  # noqa: ANN401

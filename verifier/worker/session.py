@@ -34,7 +34,11 @@ class Session:
         self._file: File | None = None
         self._prepared: dict[str, Prepared] = {}
         self.framework_version = str(torch.__version__)
-        self.default_dtype = dtype_name(torch.get_default_dtype())
+
+    @property
+    def default_dtype(self) -> str:
+        """As the file left it when it was last loaded."""
+        return dtype_name(torch.get_default_dtype())
 
     @property
     def file(self) -> File:

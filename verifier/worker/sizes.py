@@ -56,7 +56,7 @@ class _Search:
             self._without_meta()
         self._knobs = knobs_of(file, mode, self._full)
         self._groups = grouped(knob for knob in self._knobs if active(knob))
-        self._strict = self._full.ok
+        self._strict = bool(self._full.structure)
 
     def _without_meta(self) -> None:
         """The meta device cannot run forward (it reads values): only real runs count."""

@@ -147,7 +147,8 @@ def _call(
     kwargs = replace_tensors(dict(setting.arguments.kwargs), fresh)
     watch = Follow(earlier.seen if earlier else Watched()) if promote else Watch(seen)
     seed_everything(0)
-    torch.set_default_dtype(torch.float64 if promote else torch.float32)
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(wide(usual) if promote else usual)
     try:
         with (
             Guard("running forward()", prepared.file.folder),
@@ -159,7 +160,7 @@ def _call(
         ):
             return prepared.built.call(*args, **kwargs)
     finally:
-        torch.set_default_dtype(torch.float32)
+        torch.set_default_dtype(usual)
 
 
 def _state_leaves(
