@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from . import prelude, syntax
@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
     return tuple(_chunks())
 
 
-@lru_cache(maxsize=None)
+@cache
 def function(name: str) -> syntax.Def | None:
     """The prelude function of that name, or None."""
     chunk = _chunks().get(name)
