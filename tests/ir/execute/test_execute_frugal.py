@@ -6,7 +6,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-
 from solar_agent.ir.errors import IRError
 from solar_agent.ir.execute import Values, execute
 from solar_agent.ir.load import load

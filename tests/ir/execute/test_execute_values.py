@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from solar_agent.ir.bindings import Bindings, TensorType
 from solar_agent.ir.execute import Values, execute
 from solar_agent.ir.execute.opaque import order_of
 from solar_agent.ir.execute.rounding import cast
@@ -179,3 +180,13 @@ def test_keep_gives_every_tensor():
     assert execute(program, values).tensors == {}
     kept = execute(program, values, keep=True).tensors
     assert kept["a"].tolist() == [1, 2, 3] and kept["x"].tolist() == [0, 1, 2]
+
+
+def test_draws_are_taken_in_order_and_stacked():
+    drawn = tuple(TensorType((3,), "f32") for _ in range(4))
+    text = "program t\ninput x[N]\ndraw h[N]\ndraw z = 1..1+3 [N]\n"
+    text += "for i<N: y[i] = x[i] + h[i] + sum(k<3: z[k,i] * k)\noutput y\n"
+    program = load(text, Bindings({"x": TensorType((3,), "f32")}, {}, drawn))
+    draws = [np.full(3, 10.0**k) for k in range(4)]
+    (y,) = execute(program, Values({"x": np.zeros(3)}, {}, draws)).outputs
+    assert y.tolist() == [1 + 0 * 10 + 100 + 2 * 1000] * 3
