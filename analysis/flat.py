@@ -38,6 +38,7 @@ from ..ir.program import (
     Tensor,
     View,
 )
+from .prefix import as_running
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def _whole_copy(target: str, origin: str, source: Source, context: _Context) -> 
 
 def _nest(nest: Nest, context: _Context) -> FlatNest:
     if not context.loops:
-        return FlatNest(nest)
+        return FlatNest(as_running(nest))
     prefix = _prefix(nest.target, context)
     moved = Nest(
         context.loops + nest.loops,
@@ -194,7 +195,7 @@ def _nest(nest: Nest, context: _Context) -> FlatNest:
         rewrite(nest.value, context),
         nest.source,
     )
-    return FlatNest(moved, tuple(loop.name for loop in context.loops))
+    return FlatNest(as_running(moved), tuple(loop.name for loop in context.loops))
 
 
 def _prefix(tensor: str, context: _Context) -> tuple[Index, ...]:

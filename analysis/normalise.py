@@ -119,6 +119,7 @@ class _Statement:
         self.start = len(state.operations)
         self.target = state.flat.tensors[self.nest.target]
         self.result: Traffic | None = None
+        self.owner: Scope | None = None
         self.done = 0
 
     def run(self) -> None:
@@ -195,6 +196,9 @@ class _Statement:
 
     def _result(self, scope: Scope) -> Traffic:
         """Distinct elements of the target that are written."""
+        if self.owner is scope and self.result is not None:
+            return self.result
+        self.owner = scope
         if any(has_fetch(index) for index in self.nest.at):
             size = min(scope.points(scope.sizes), elements(self.state.demand.region(self.nest.target)))
         else:
@@ -220,12 +224,21 @@ class _Statement:
         """A copy that gives each element of the source at most once is a view and moves nothing."""
         source = scope.touched(read)
         indirect = any(has_fetch(index) for index in (*read.index, *self.nest.at))
-        indirect = indirect or self.nest.target in self.state.outputs
+        indirect = indirect or (self.nest.target in self.state.outputs and not self._handed_over(read, result))
         if source.elements == result.elements and source.dtype == result.dtype and not indirect:
             return
         label = "convert" if source.elements == result.elements and not indirect else "copy"
         self._emit(kind="copy", label=label, dtype=result.dtype,
                    reads=(source, *self._fetched(scope, (*read.index, *self.nest.at))), writes=(result,))
+
+    def _handed_over(self, read: Read, result: Traffic) -> bool:
+        """Whether an operation wrote the source only to be copied here: then it may as well write here."""
+        left = self.state.stored.get(read.tensor, 0)
+        if left < result.elements or read.tensor in self.state.outputs:
+            return False
+        self.state.stored[read.tensor] = left - result.elements
+        self.done = result.elements
+        return True
 
     def _fetched(self, scope: Scope, index: Iterable[Index]) -> tuple[Traffic, ...]:
         """Integer tensors that are read to find the place of an indirect access."""

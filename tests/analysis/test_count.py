@@ -348,11 +348,28 @@ def test_square_of_one_factor_is_vector_work_and_product_of_two_is_not() -> None
         ("tensor y[B, T] = 0\nfor b<B, i<T, j<i: y[b,i] += x[b,j]", 3 * 998),  # exclusive: the last one is not used
         ("for b<B, i<T, j<T where j >= i: y[b,i] += x[b,j]", 3 * 999),
         ("for b<B, i<T, j<i+1: y[b,i] max= x[b,j]", 3 * 999),
+        ("for b<B, i<T, j<T-i: y[b,i] += x[b,i+j]", 3 * 999),
+        ("for b<B, i<T, j<i+1: y[b,i] += x[b,i-j]", 3 * 999),
+        ("for b<B, i<T, j<T-i: y[b,i] += x[b,T-1-i-j]", 3 * 999),
+        ("for b<B, i<T-3, j<4: y[b,i] += x[b,i+j]", 3 * 997 * 3),  # a window is not a prefix
     ],
 )
 def test_prefix_sums_are_linear(body: str, adds: int) -> None:
     found = count(program(f"input x[B, T]\n{body}\noutput y\n", {"x": tensor(3, 1000)}))
     assert (found.macs, found.vector_ops) == (0, adds)
+
+
+def test_a_sum_in_a_variable_that_is_returned_is_no_extra_copy() -> None:
+    text = """
+input x[M, K]
+param w = "w"[NN, K]
+let N = NN//2
+tensor y[M, 2*N]
+for m<M, g<2, n<N: y[m, g*N+n] = sum(k<K: x[m,k]*w[g*N+n,k])
+output y
+"""
+    found = count(program(text, {"x": tensor(3, 5)}, {"w": tensor(8, 5)}))
+    assert found.unfused_bytes == found.fused_bytes == 4 * (15 + 40 + 24)
 
 
 def test_product_below_a_prefix_sum_is_no_contraction() -> None:
