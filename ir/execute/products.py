@@ -114,9 +114,9 @@ def _integer_types(expr: Expr) -> list[str]:
 def grouped(factors: Sequence[tuple[Node, bool]], masks: Sequence[Node], reduced: frozenset[int]) -> list[Group]:
     groups = [Group([node]) for node, inverse in factors if not inverse]
     for node in [node for node, inverse in factors if inverse]:
-        _place(groups, node.axes, lambda group, node=node: group.dens.append(node), Group([], [node]))
+        _host(groups, node.axes).dens.append(node)
     for node in masks:
-        _place(groups, node.axes, lambda group, node=node: group.masks.append(node), Group([], [], [node]))
+        _host(groups, node.axes).masks.append(node)
     groups.sort(key=lambda group: (len(group.axes), math.prod(joint_shape([n.shape for n in group.nodes]))))
     result: list[Group] = []
     for place, group in enumerate(groups):
@@ -131,12 +131,13 @@ def grouped(factors: Sequence[tuple[Node, bool]], masks: Sequence[Node], reduced
     return result
 
 
-def _place(groups: list[Group], axes: frozenset[int], add, fresh: Group) -> None:  # type: ignore[no-untyped-def]
+def _host(groups: list[Group], axes: frozenset[int]) -> Group:
+    """The smallest group that varies along all of `axes`, a new one where there is none."""
     hosts = [group for group in groups if axes <= group.axes]
-    if hosts:
-        add(min(hosts, key=lambda group: math.prod(joint_shape([node.shape for node in group.nodes]))))
-    else:
-        groups.append(fresh)
+    if not hosts:
+        hosts = [Group([])]
+        groups += hosts
+    return min(hosts, key=lambda group: math.prod(joint_shape([node.shape for node in group.nodes])))
 
 
 def group_node(ctx: Context, group: Group, dtype: str) -> Node:
