@@ -183,8 +183,9 @@ def _assumptions(work: Work, arch: Arch, precision: Precision) -> tuple[str, ...
     if "f32" in types and not precision.ieee and matrix_rate(arch, "f32") is not None:
         found.append("float32 products run in TF32 on matrix units, as PyTorch's convolutions do; --precision ieee "
                      "charges the float32 vector rate")
-    if precision.compute is not None:
-        found.append(f"floating-point arithmetic in {precision.compute}, storage in {precision.storage}")
+    if precision.compute is not None or precision.storage is not None:
+        own = "the program's own types"
+        found.append(f"floating-point arithmetic in {precision.compute or own}, storage in {precision.storage or own}")
     if any(c.indirect for c in work.charges):
         found.append("rows chosen by data are taken to be distinct")
     return tuple(found)

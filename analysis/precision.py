@@ -43,15 +43,16 @@ class Precision:
 
 
 def parse_precision(text: str | None) -> Precision:
-    """"bf16" for both, "bf16:f32" for compute and storage, "ieee" for float32 without TF32; None: the program's own."""
+    """"bf16" for both, "bf16:f32" for compute and storage, "bf16:" for compute alone, "ieee" for float32 without TF32;
+    None: the program's own."""
     if text is None:
         return Precision("as written")
     if text in ("ieee", "ieee_f32"):
         return Precision("as written, float32 not rounded to TF32", ieee=True)
     if text in ("tf32",):
         return Precision("tf32", "f32", "f32")
-    compute, _, storage = text.partition(":")
-    return Precision(text, _dtype(compute), _dtype(storage or compute))
+    compute, apart, storage = text.partition(":")
+    return Precision(text, _dtype(compute), _dtype(storage if apart else compute))
 
 
 def _dtype(name: str) -> str | None:

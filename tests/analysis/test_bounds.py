@@ -98,6 +98,9 @@ def test_storage_and_compute_are_overridden_apart() -> None:
     arch = toy(1e20)
     full, half = bounds(roofline(256), arch, "f32"), bounds(roofline(256), arch, "f32:bf16")
     assert half.fused_s == pytest.approx(full.fused_s / 2)
+    alone = bounds(roofline(256), arch, "bf16:")
+    assert alone.fused_s == full.fused_s  # storage stays float32
+    assert any("arithmetic in bf16, storage in the program's own types" in line for line in alone.assumptions)
     ints = program("input i[N] : i64\nfor n<N: y[n] = i[n] + 1\noutput y\n", {"i": tensor(1000, dtype="i64")})
     assert bounds(ints, arch, "bf16").fused_s == bounds(ints, arch).fused_s  # only floats change
 
