@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 from solar_agent.ir.bindings import Bindings, TensorType
-from solar_agent.verifier.types import Assignment, Description, Domain, Leaf, ReferenceFailed, Trial
+from solar_agent.verifier.types import Assignment, Description, Domain, Leaf, NotPromotable, ReferenceFailed, Trial
 from solar_agent.verifier.verify import recheck, verify
 
 SIZES = ({"B": 2, "K": 5, "O": 3}, {"B": 1, "K": 7, "O": 11}, {"B": 3, "K": 2, "O": 5})
@@ -400,6 +400,24 @@ def test_a_distribution_that_breaks_the_original_is_a_warning():
     certificate = verify(original(fail_on=("ties",)), TEXT)
     assert certificate.verdict == "verified-in-part"
     assert any("no ties values" in warning for warning in certificate.warnings)
+
+
+def test_a_program_that_cannot_run_in_float64_is_checked_in_its_own_types():
+    reference = original()
+    run = reference.trial
+
+    def trial(assignment, seed, distribution, precision):
+        if precision == "promoted":
+            raise NotPromotable("bit views")
+        return run(assignment, seed, distribution, precision)
+
+    reference.trial = trial
+    certificate = verify(reference, TEXT)
+    assert certificate.verdict == "verified-in-part"
+    assert certificate.flags == ("native-only",)
+    assert {trial.precision for trial in certificate.trials} == {"native"}
+    assert recheck(reference, TEXT, certificate) == certificate
+    assert verify(reference, WRONG["missing bias"][0]).verdict == "unverified"
 
 
 def test_an_original_that_never_runs_raises():
