@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -22,7 +21,6 @@ from .modes import Placed
 from .tensors import blocks_of
 from .tree import flatten
 
-_DIGITS = re.compile(r"\d+")
 _RUN_ELEMENTS = 2 << 20
 _RUN_INPUT_ELEMENTS = 64 << 10
 _MOST_RUN_ELEMENTS = 96 << 20
@@ -179,11 +177,35 @@ def _size(program: Shaped) -> int:
 
 
 def _structure(captured: Captured) -> frozenset[tuple[str, object]]:
-    kinds: set[tuple[str, object]] = {(_DIGITS.sub("#", name), "tensor") for name in captured.tensors}
-    for path, value in captured.attrs.items():
-        if value is None or isinstance(value, bool | str):
-            kinds.add((_DIGITS.sub("#", path), value))
+    kinds: set[tuple[str, object]] = {(name, "tensor") for name in captured.tensors}
+    kinds |= {(path, kind) for path, kind in captured.attrs.items() if kind is None or isinstance(kind, bool | str)}
     return frozenset(kinds)
+
+
+def alike(full: Attempt, small: Attempt) -> bool:
+    """The same state entries and flags, except below lists that have another length."""
+    if full.structure == small.structure:
+        return True
+    differing = full.structure ^ small.structure
+    counts = [_lengths(attempt.structure) for attempt in (full, small)]
+    longer = {path for path in counts[0].keys() & counts[1].keys() if counts[0][path] != counts[1][path]}
+    return all(any(parent in longer for parent, _ in _indexed(path)) for path, _ in differing)
+
+
+def _indexed(path: str) -> Iterator[tuple[str, str]]:
+    """The lists that a path goes through, with the index in each."""
+    parts = path.split(".")
+    for position, part in enumerate(parts):
+        if part.isdigit():
+            yield ".".join(parts[:position]), part
+
+
+def _lengths(structure: frozenset[tuple[str, object]]) -> dict[str, int]:
+    members: dict[str, set[str]] = {}
+    for path, _ in structure:
+        for parent, index in _indexed(path):
+            members.setdefault(parent, set()).add(index)
+    return {parent: len(indices) for parent, indices in members.items()}
 
 
 def input_shapes(file: File, changes: Mapping[str, int]) -> dict[str, tuple[int, ...]] | None:

@@ -68,6 +68,19 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         return args, kwargs
 
 
+def _norm_fits(name: str, args: tuple[Any, ...]) -> bool:
+    """Do the sizes agree? If not, the operator itself says so."""
+    data = args[0] if args else None
+    if not isinstance(data, torch.Tensor) or data.dim() < 2:
+        return False
+    if name == "layer_norm":
+        shape = tuple(args[1]) if len(args) > 1 and isinstance(args[1], tuple | list | torch.Size) else ()
+        return bool(shape) and tuple(data.shape[-len(shape) :]) == shape
+    if name == "group_norm" and not (len(args) > 1 and isinstance(args[1], int) and data.shape[1] % args[1] == 0):
+        return False
+    return all(item.shape == (data.shape[1],) for item in args[1:] if isinstance(item, torch.Tensor))
+
+
 def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
     """Tensors made behind the mode's back (from_numpy, at module level) follow the others."""
     return tensor if tensor.is_meta or isinstance(tensor, torch.nn.Parameter) else tensor.to("meta")
@@ -77,7 +90,7 @@ def _shortcut(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
     """Empty results of operators whose meta kernels are slow Python: norms, and recurrent layers, which would walk
     through every time step. None where the shape is not that plain (packed sequences)."""
     if name in _NORMS:
-        return torch.empty_like(args[0]) if args and isinstance(args[0], torch.Tensor) else None
+        return torch.empty_like(args[0]) if _norm_fits(name, args) else None
     if len(args) != 9:
         return None
     data, start, weights = args[:3]

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import lcm
 
 from ..types import Assignment, Limits, Mode
-from .attempts import Attempt, Attempts
+from .attempts import Attempt, Attempts, alike
 from .faults import Refused
 from .knobs import (
     FACTORS,
@@ -67,7 +68,10 @@ class _Search:
         self._shrink()
         if not self._ok(self._changes()):
             raise Refused(f"no small sizes were found at which the program runs: {self._full.reason}")
+        together = [replace(group) for group in self._groups]
         self._split()
+        if not self._attempts.real(self._changes()).ok:
+            self._groups = together
         first = self._changes()
         found = [first]
         for index in (1, 2):
@@ -83,7 +87,7 @@ class _Search:
         if not attempt.ok or not self._strict:
             return attempt.ok
         mixed = any(wanted and not is_so for wanted, is_so in zip(self._full.leads, attempt.leads, strict=False))
-        return attempt.structure == self._full.structure and not mixed
+        return not mixed and alike(self._full, attempt)
 
     def _changes(self) -> dict[str, int]:
         return {
@@ -266,7 +270,7 @@ class _Search:
         """Give the members of a group values of their own, as far as the program runs with them."""
         for group in list(self._groups):
             group.factor = 1 if group.full <= SMALL else factor_of(group.value)
-            for knob in reversed(group.knobs):
+            for knob in reversed(group.knobs) if group.knobs[0].where != "body" else ():
                 if self._attempts.time_left < 1:
                     return
                 if len(group.knobs) > 1:
