@@ -108,14 +108,17 @@ def compare_all(program: Program, execution: Execution, trial: Trial) -> tuple[t
 
 
 def without_close_calls(program: Program, trial: Trial, results: tuple[LeafResult, ...]) -> tuple[LeafResult, ...]:
-    """Leaves out the elements that change when decisions too close to call are taken the other way."""
+    """Leaves out the elements that change when decisions too close to call are taken the other way. Indices into a
+    captured tensor have been checked against it, whatever their order."""
     with np.errstate(all="ignore"):
         other = execute(program, trial.values(), precision=trial.precision, keep=False, swayed=True)
     rules = rules_of(program, trial)
     pairs = pair(program.outputs, trial.leaves).pairs
     with np.errstate(all="ignore"):
         return tuple(
-            leave_out(result, other.outputs[position], rules) if result.status == "different" else result
+            result
+            if result.status != "different" or _is_captured_index(program, program.outputs[position])
+            else leave_out(result, other.outputs[position], rules)
             for (position, _), result in zip(pairs, results, strict=True)
         )
 
@@ -126,8 +129,12 @@ def _honour_indexes(
     if output.indexes is None:
         return result
     source, axis, values = output.indexes
-    captured = program.tensors[source].external is not None
+    captured = _is_captured_index(program, output)
     return compare_indexes(result, tensors[source], axis, tensors[values], captured=captured)
+
+
+def _is_captured_index(program: Program, output: Output) -> bool:
+    return output.indexes is not None and program.tensors[output.indexes[0]].external is not None
 
 
 def rules_of(program: Program, trial: Trial) -> Rules:
