@@ -7,14 +7,17 @@ import ctypes
 import os
 import platform
 import resource
+import shutil
+import signal
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from .types import Limits
 
-_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 22, 38
 _KILL, _ALLOW, _ERRNO = 0x80000000, 0x7FFF0000, 0x00050000
 _EPERM, _EACCES, _AF_UNIX = 1, 13, 1
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
@@ -53,7 +56,6 @@ def lock(limits: Limits, temporary: Path) -> tuple[str, ...]:
     if sys.platform != "linux":
         return (*missing, f"no network or file restrictions on {sys.platform}")
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
         return (*missing, "network is not blocked: no_new_privs was refused")
     try:
@@ -65,6 +67,19 @@ def lock(limits: Limits, temporary: Path) -> tuple[str, ...]:
     except OSError as error:
         missing.append(f"network is not blocked ({error.strerror})")
     return tuple(missing)
+
+
+def die_with_parent(life: int, temporary: Path) -> None:
+    """When the other end of the pipe `life` closes, because its owner ended in whatever way, a thread removes the
+    temporary folder and kills the process group."""
+
+    def wait() -> None:
+        while os.read(life, 1):
+            pass
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _resource_limits(limits: Limits) -> Iterator[str]:

@@ -41,7 +41,7 @@ from .types import (
     Trial,
 )
 
-_START = "import sys; from solar_agent.verifier.worker.main import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+_START = "import sys; from solar_agent.verifier.worker.main import main; main(*map(int, sys.argv[1:]))"
 _INPUT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z0-9]+)\s*\[([^\]]*)\]\s*(?:,|$)")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LARGEST_REPLY = 256 << 20
@@ -106,6 +106,7 @@ class RunningReference:
         self._output: _Output | None = None
         self._requests = -1
         self._replies = -1
+        self._life = -1
         self._count = 0
         self._warnings: tuple[str, ...] = ()
         self._description: Description | None = None
@@ -163,7 +164,7 @@ class RunningReference:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        for descriptor in (self._requests, self._replies):
+        for descriptor in (self._requests, self._replies, self._life):
             with suppress(OSError):
                 os.close(descriptor)
         if process.stdout is not None:
@@ -174,18 +175,20 @@ class RunningReference:
     def _start(self) -> None:
         request_read, self._requests = os.pipe()
         self._replies, reply_write = os.pipe()
+        life_read, self._life = os.pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, str(request_read), str(reply_write)],
+            [sys.executable, "-I", "-c", _START, str(request_read), str(reply_write), str(life_read)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self._temporary,
             env={**environment(self._temporary), **_library_switches()},
-            pass_fds=(request_read, reply_write),
+            pass_fds=(request_read, reply_write, life_read),
             start_new_session=True,
         )
         os.close(request_read)
         os.close(reply_write)
+        os.close(life_read)
         assert self._process.stdout is not None
         self._output = _Output(self._process.stdout, self._limits.output_bytes)
         self._send({**self._setup, "temporary": str(self._temporary), "search_path": _search_path()})

@@ -1,6 +1,10 @@
 """The child process: its limits, what it may reach, and how its ends are told."""
 
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -122,3 +126,25 @@ def test_leaving_early_removes_everything(tmp_path):
         assert found.inputs["x"].shape == (3,) and folder.exists()
         raise KeyError
     assert not running(pid) and not folder.exists()
+
+
+def test_a_killed_parent_leaves_nothing_behind():
+    code = (
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from solar_agent.verifier.reference import open_reference\n"
+        "from solar_agent.verifier.types import Assignment\n"
+        f"with open_reference(Path({str(PROGRAMS / 'hostile.py')!r})) as reference:\n"
+        "    trial = reference.trial(Assignment('its own sizes', {}, {}, False), 0, 'normal', 'native')\n"
+        "    found = {leaf.path: leaf.value for leaf in trial.leaves}\n"
+        "    print(reference._process.pid, found['child'], found['folder'], flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    worker, child, folder = done.stdout.split()
+    assert done.returncode == -signal.SIGKILL
+    for _ in range(100):
+        if not (running(worker) or running(child) or Path(folder).exists()):
+            break
+        time.sleep(0.1)
+    assert (running(worker), running(child), Path(folder).exists()) == (False, False, False)

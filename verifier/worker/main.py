@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir.bindings import Scalar
 from ..codec import bindings_to_plain, domains_to_plain, leaf_to_plain
-from ..limits import lock
+from ..limits import die_with_parent, lock
 from ..types import Array, Limits
 
 
@@ -122,7 +122,7 @@ def _assignment(item: Any) -> dict[str, Any]:  # noqa: ANN401
     }
 
 
-def main(requests: int, replies: int) -> None:
+def main(requests: int, replies: int, life: int) -> None:
     """Entry of the process: limits first, then torch, then the user's file."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=False)
@@ -131,6 +131,7 @@ def main(requests: int, replies: int) -> None:
     for entry in setup["search_path"]:
         if entry not in sys.path:
             sys.path.append(entry)
+    die_with_parent(life, Path(setup["temporary"]))
     missing = lock(Limits(**setup["limits"]), Path(setup["temporary"]))
     warnings.simplefilter("ignore")
     import torch
