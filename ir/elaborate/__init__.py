@@ -22,8 +22,6 @@ def elaborate(tree: s.Program, bindings: Bindings) -> Program:
     try:
         run(builder, frame, tree.body)
         run_ranges(builder)
-    except IRError as error:
-        builder.note(error)
     except RecursionError:
         raise IRError.at("calls and expressions are nested too deeply") from None
     problems = sorted(builder.problems.values(), key=lambda problem: (problem.line, problem.column))

@@ -9,11 +9,12 @@ from .. import indices as ix
 from .. import syntax as s
 from ..bindings import Constant, TensorType
 from ..dtypes import DTYPES, WEAK, Typed, kind
+from ..errors import IRError
 from ..program import Const, Declare, External, Fact, Loop, Nest, Output, Range, Read, Source, View
 from .assign import assignable, bind, whole
 from .constants import attribute, evaluate, integer, interpolate, is_known, missing
 from .nest import Scope, add_loops, is_whole, read_of, tensor_id
-from .scope import Builder, Frame, Known, TensorRef
+from .scope import Builder, Frame, Known, PoisonedError, TensorRef
 from .shapes import bind_shape, sizes
 from .values import constant, strong, value
 
@@ -107,20 +108,25 @@ def run_input(builder: Builder, frame: Frame, statement: s.Input) -> None:
         if kind(found.dtype) != "int":
             builder.fail(f"only an integer input has a range or is unique, {statement.name} is {found.dtype}",
                          statement.pos)  # fmt: skip
-        builder.ranged.append((frame, statement, builder.source(statement.pos)))
+        builder.ranged.append((frame, statement, builder.externals["input", key], builder.source(statement.pos)))
 
 
 def run_ranges(builder: Builder) -> None:
     """Ranges of inputs, once everything that they may name is bound."""
-    for frame, statement, source in builder.ranged:
-        key = statement.name if statement.key is None else interpolate(builder, frame, statement.key, statement.pos)
-        low, high = (
-            None if bound is None else integer(builder, frame, bound, "a bound")
-            for bound in (statement.low, statement.high)
-        )
-        if low is not None and high is not None and low >= high:
-            builder.fail(f"the range {low}..{high} of {statement.name} is empty", statement.pos)
-        builder.ranges.append(Range(builder.externals["input", key], low, high, statement.unique, source))
+    for frame, statement, id_, source in builder.ranged:
+        try:
+            low, high = (
+                None if bound is None else integer(builder, frame, bound, "a bound")
+                for bound in (statement.low, statement.high)
+            )
+            if low is not None and high is not None and low >= high:
+                builder.fail(f"the range {low}..{high} of {statement.name} is empty", statement.pos)
+        except IRError as error:
+            builder.note(error)
+        except PoisonedError:
+            pass
+        else:
+            builder.ranges.append(Range(id_, low, high, statement.unique, source))
 
 
 def run_param(builder: Builder, frame: Frame, statement: s.Param) -> None:

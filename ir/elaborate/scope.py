@@ -112,7 +112,7 @@ class Builder:
     externals: dict[tuple[str, str], str] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     partial: set[str] = field(default_factory=set)
-    ranged: list[tuple[Frame, s.Input, Source]] = field(default_factory=list)
+    ranged: list[tuple[Frame, s.Input, str, Source]] = field(default_factory=list)
     once: bool = True
 
     def own(self, name: str) -> s.Def | None:
