@@ -225,8 +225,23 @@ def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> F
     found = elaborated(found)
     if found.program is None:
         return found
-    by_device = {arch.name: bounds(found.program, arch, precision) for arch in archs}
+    constant = _constant_outputs(found)
+    by_device = {arch.name: bounds(found.program, arch, precision, constant=constant) for arch in archs}
     return replace(found, analysis=Analysis(count(found.program), by_device))
+
+
+def _constant_outputs(found: Findings) -> tuple[int, ...]:
+    """Positions of the outputs that were seen to be the same whatever the inputs."""
+    if found.program is None or found.certificate is None:
+        return ()
+    records = iter(leaf for leaf in found.certificate.leaves if leaf.kind == "result")
+    named = {(leaf.kind, leaf.path): leaf for leaf in found.certificate.leaves if leaf.kind != "result"}
+    positions = []
+    for position, output in enumerate(found.program.outputs):
+        leaf = next(records, None) if output.kind == "result" else named.get((output.kind, output.name))
+        if leaf is not None and leaf.status == "constant":
+            positions.append(position)
+    return tuple(positions)
 
 
 def written(folder: Path, file: Path, found: Findings) -> Findings:

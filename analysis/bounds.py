@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.dtypes import kind
 from ..ir.program import Program
 from .arch import MATRIX_NAME, Arch, matrix_rate, vector_rate
+from .constants import show_outputs, with_constants
 from .operations import Operation, moved
 from .precision import Precision, parse_precision
 from .work import Work, analyse
@@ -52,27 +53,31 @@ class Bounds:
     per_statement: tuple[StatementBound, ...] = ()
 
 
-def bounds(program: Program, arch: Arch, precision: str | None = None) -> Bounds:
-    """Unfused and fused bound of a program on a device. Raises BoundOrderError, PrecisionError."""
+def bounds(
+    program: Program, arch: Arch, precision: str | None = None, *, constant: Collection[int] = ()
+) -> Bounds:
+    """Unfused and fused bound of a program on a device. `constant`: positions of outputs that do not depend on the
+    inputs, so that the algebraic bound only writes them. Raises BoundOrderError, PrecisionError."""
     work, chosen = analyse(program), parse_precision(precision)
     model = _Model(arch, chosen)
-    fused_by = model.compute_s(work.operations)
-    fused_by[DRAM] = chosen.charged_bytes(work.charges) / arch.dram_bytes_per_s.per_s
+    fused_by = model.fused_by(work)
     binding = max(fused_by, key=lambda name: fused_by[name])
     fused_s = fused_by[binding]
     unfused_s = sum(model.operation_s(operation) for operation in work.operations)
     if fused_s > unfused_s * (1 + 1e-9):
         raise BoundOrderError(f"fused {fused_s:.6g} s exceeds unfused {unfused_s:.6g} s ({binding})")
+    folded = analyse(with_constants(program, constant)) if constant else None
+    algebraic_s = None if folded is None else max(_Model(arch, chosen).fused_by(folded).values())
     return Bounds(
         unfused_s=unfused_s,
         fused_s=min(fused_s, unfused_s),
         cache_aware_s=None,
         certified_s=None,
-        algebraic_s=None,
+        algebraic_s=algebraic_s,
         binding=binding if fused_s else "nothing to do",
         precision=chosen.label,
         assumptions=(*_assumptions(work, arch, chosen), *model.peaks),
-        notes=(*_notes(fused_s), *model.fallbacks),
+        notes=(*_notes(fused_s), *model.fallbacks, *_constant_notes(program, constant, folded, algebraic_s)),
         per_statement=tuple(_rows(work.operations, model)),
     )
 
@@ -124,6 +129,12 @@ class _Model:
                 total[SPECIAL] += (plain + operation.special) / (rate + self.arch.special_ops_per_s.per_s)
         return total
 
+    def fused_by(self, work: Work) -> dict[str, float]:
+        """Seconds of each resource for all work of a program, DRAM among them."""
+        found = self.compute_s(work.operations)
+        found[DRAM] = self.precision.charged_bytes(work.charges) / self.arch.dram_bytes_per_s.per_s
+        return found
+
     def _vector(self, dtype: str) -> float:
         computed = self._computed(dtype)
         unit, rate = vector_rate(self.arch, computed)
@@ -169,6 +180,19 @@ def _notes(fused_s: float) -> tuple[str, ...]:
     if 0 < fused_s < LAUNCH_OVERHEAD_S:
         return (f"below launch overhead: {fused_s * 1e6:.3g} us, and starting a kernel takes about 5 us",)
     return ()
+
+
+def _constant_notes(
+    program: Program, constant: Collection[int], folded: Work | None, algebraic_s: float | None
+) -> tuple[str, ...]:
+    if folded is None or algebraic_s is None:
+        return ()
+    outputs = show_outputs([program.outputs[position] for position in constant])
+    macs = sum(operation.macs for operation in folded.operations)
+    return (
+        f"whatever the inputs are, the same comes out of `{outputs}`: written as constants they leave {macs} "
+        f"multiply-adds and an algebraic bound of {algebraic_s * 1e6:.3g} us, which a kernel may reach",
+    )
 
 
 def _assumptions(work: Work, arch: Arch, precision: Precision) -> tuple[str, ...]:

@@ -5,9 +5,12 @@ Checks compare rounding errors with rounding errors, or call a constant fill ver
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from solar_agent.agent.findings import Findings
+from solar_agent.agent.stages import analysed
 from solar_agent.analysis.arch import load_arch
 from solar_agent.analysis.bounds import bounds
 
@@ -77,8 +80,28 @@ def test_both_works_are_there(case: Case) -> None:
     assert (folded.macs, folded.flops) == (0, 0)
     assert folded.fused_bytes == folded.output_bytes == 2 * 16 * F32 == 128
     assert written.output_bytes == 128
+
+
+def test_both_bounds_are_given(case: Case) -> None:
+    """As written, and with what comes out anyhow written down as constants."""
+    found = Findings(
+        file=Path("constant_output.py"), description=case.description, text=TEXT, certificate=case.verify(TEXT)
+    )
     arch = load_arch("H100_PCIe")
-    assert bounds(case.program(FOLDED), arch).fused_s < bounds(case.program(TEXT), arch).fused_s
+    analysis = analysed(found, [arch], None).analysis
+    assert analysis is not None
+    bound = analysis.bounds[arch.name]
+    assert bound.fused_s == bounds(case.program(TEXT), arch).fused_s
+    assert bound.algebraic_s == pytest.approx(128 / arch.dram_bytes_per_s.per_s)
+    assert bound.algebraic_s < bound.fused_s < bound.unfused_s
+    (note,) = [line for line in bound.notes if "constants" in line]
+    assert "`output mean, output total`" in note and "leave 0 multiply-adds" in note
+
+
+def test_one_constant_output_leaves_the_work_of_the_other(case: Case) -> None:
+    bound = bounds(case.program(TEXT), load_arch("H100_PCIe"), constant=[0])
+    (note,) = [line for line in bound.notes if "constants" in line]
+    assert "`output mean`" in note and "leave 32768 multiply-adds" in note
 
 
 def test_the_input_is_reported_as_dead_in_the_folded_text(case: Case) -> None:
