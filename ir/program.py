@@ -79,11 +79,15 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
+    """The conjunction of conditions."""
+
     args: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
+    """The disjunction of conditions."""
+
     args: tuple[Condition, ...]
 
 
@@ -310,6 +314,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """`sizes` holds the compile-time names of the top level. Tensors are keyed by their ids."""
+
     name: str
     tensors: Mapping[str, Tensor]
     body: tuple[Statement, ...]

@@ -20,18 +20,24 @@ def _pos() -> Pos:
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """`3`, `0.5`."""
+
     value: int | float
     pos: Pos = _pos()
 
 
 @dataclass(frozen=True, slots=True)
 class String:
+    """`"blocks.{i}.weight"`, without its quotes."""
+
     value: str
     pos: Pos = _pos()
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
+    """A name that stands alone."""
+
     name: str
     pos: Pos = _pos()
 
@@ -71,6 +77,8 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
+    """`-a`, `not a`."""
+
     op: Literal["-", "not"]
     arg: Expr
     pos: Pos = _pos()
@@ -78,6 +86,8 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """`a + b` and its kin."""
+
     op: Literal["+", "-", "*", "/", "//", "%", "**"]
     left: Expr
     right: Expr
@@ -95,6 +105,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Logic:
+    """`a and b and c`, `a or b`."""
+
     op: Literal["and", "or"]
     args: tuple[Expr, ...]
     pos: Pos = _pos()
@@ -121,6 +133,8 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """`f(x, y; k=1)`."""
+
     name: str
     args: tuple[Expr, ...]
     options: tuple[Option, ...] = ()
@@ -158,6 +172,8 @@ Expr: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Input:
+    """`input name = "key"[shape] : dtype in low..high unique`."""
+
     name: str
     key: str | None
     shape: tuple[Expr, ...]
@@ -170,6 +186,8 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Param:
+    """`param name = "key"[shape] : dtype`."""
+
     name: str
     key: str
     shape: tuple[Expr, ...]
@@ -179,6 +197,8 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Attr:
+    """`attr name = "key" or default`."""
+
     name: str
     key: str
     default: Expr | None = None
@@ -199,6 +219,8 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """`let name = value`."""
+
     name: str
     value: Expr
     pos: Pos = _pos()
@@ -206,6 +228,8 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class TensorDecl:
+    """`tensor name[shape] : dtype = init`."""
+
     name: str
     shape: tuple[Expr, ...]
     dtype: str | None = None
@@ -215,6 +239,8 @@ class TensorDecl:
 
 @dataclass(frozen=True, slots=True)
 class ShapeDecl:
+    """`shape name[shape]`."""
+
     name: str
     shape: tuple[Expr, ...]
     pos: Pos = _pos()
@@ -222,6 +248,8 @@ class ShapeDecl:
 
 @dataclass(frozen=True, slots=True)
 class ViewDecl:
+    """`view name[heads] = read`."""
+
     name: str
     heads: tuple[LoopHead, ...]
     read: Expr
@@ -230,12 +258,16 @@ class ViewDecl:
 
 @dataclass(frozen=True, slots=True)
 class Require:
+    """`require condition`."""
+
     condition: Expr
     pos: Pos = _pos()
 
 
 @dataclass(frozen=True, slots=True)
 class FactDecl:
+    """`fact claim`."""
+
     claim: Expr
     pos: Pos = _pos()
 
@@ -275,6 +307,8 @@ class Unpack:
 
 @dataclass(frozen=True, slots=True)
 class For:
+    """`for heads where condition: body`."""
+
     heads: tuple[LoopHead, ...]
     where: Expr | None
     body: tuple[Stmt, ...]
@@ -304,6 +338,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class ScanStmt:
+    """`scan reverse iterator<extent carry name = start, …: body`."""
+
     iterator: str
     extent: Expr
     reverse: bool
@@ -314,6 +350,8 @@ class ScanStmt:
 
 @dataclass(frozen=True, slots=True)
 class Next:
+    """`next name = value`."""
+
     name: str
     value: Expr
     pos: Pos = _pos()
@@ -321,6 +359,8 @@ class Next:
 
 @dataclass(frozen=True, slots=True)
 class EmitStmt:
+    """`emit name = value`."""
+
     name: str
     value: Expr
     pos: Pos = _pos()
@@ -346,6 +386,8 @@ class OptionDecl:
 
 @dataclass(frozen=True, slots=True)
 class Def:
+    """`def name(parameters; options): body`."""
+
     name: str
     parameters: tuple[Parameter, ...]
     options: tuple[OptionDecl, ...]
@@ -355,6 +397,8 @@ class Def:
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """`return a, b`."""
+
     values: tuple[Expr, ...]
     pos: Pos = _pos()
 

@@ -123,13 +123,13 @@ def index(scope: Scope, expr: s.Expr) -> Index:
 
 
 def _index(scope: Scope, expr: s.Expr) -> Index:  # noqa: C901 - one case a construct
+    found = scope.iterator(expr.name) if isinstance(expr, s.Name) else None
+    if found is not None:
+        return found
     if scope.known(expr):
         return _known_index(scope, expr)
     match expr:
-        case s.Name(name):
-            found = scope.iterator(name)
-            if found is not None:
-                return found
+        case s.Name():
             return _fetch(scope, expr)
         case s.Unary("-", arg):
             return ix.scale(_index(scope, arg), -1)
