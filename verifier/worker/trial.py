@@ -27,6 +27,7 @@ _MOST_CHECKS = 40
 _RELATIVE_STEP = 2.0**-52
 _ODD = 0x1E3779B97F4A7C15
 _JOLTS = 1 << 16
+_DRAWS = 104_729
 
 
 @dataclass(slots=True)
@@ -52,11 +53,13 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What one run starts from: flat values of state by block name, and the arguments with their blocks."""
+    """What one run starts from: flat values of state by block name, the arguments with their blocks, and the seed of
+    what forward() draws."""
 
     state: Mapping[str, torch.Tensor]
     arguments: Arguments
     inputs: tuple[Block, ...]
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def settle(prepared: Prepared, plan: Plan, state: Mapping[str, torch.Tensor]) ->
     with Placed("cpu"):
         seed_everything(plan.seed)
         arguments, _ = make_inputs(prepared.file, prepared.built, prepared.changes, plan)
-    return Setting(state, arguments, blocks_of(arguments.tensors))
+    return Setting(state, arguments, blocks_of(arguments.tensors), plan.seed + _DRAWS)
 
 
 def run(
@@ -146,7 +149,7 @@ def _call(
     args = replace_tensors(setting.arguments.args, fresh)
     kwargs = replace_tensors(dict(setting.arguments.kwargs), fresh)
     watch = Follow(earlier.seen if earlier else Watched()) if promote else Watch(seen)
-    seed_everything(0)
+    seed_everything(setting.seed)
     usual = torch.get_default_dtype()
     torch.set_default_dtype(wide(usual) if promote else usual)
     try:
