@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from difflib import get_close_matches
 
 from .. import indices as ix
@@ -216,8 +217,9 @@ def _occurring(
 ) -> tuple[tuple[Loop, ...], Condition | None]:
     """Enclosing loops that occur in a reduction, and the conditions on them.
 
-    Leaving a loop out drops what it says about those that stay: a condition on both, or an extent that used it (the
-    loop is widened to its largest extent). Where the body could then read outside of what is there, it stays."""
+    Leaving a loop out drops what it says about those that stay: a condition on both, an extent that used it (the loop
+    is widened to its largest extent), or that it has no step for some of their steps. Where the body could then read
+    outside of what is there, it stays."""
     used = set(ix.expr_iterators(body)) | {name for name, _ in scope.frame.iterators.values()}
     for loop in own:
         used |= ix.iterators(loop.extent)
@@ -227,10 +229,7 @@ def _occurring(
         outer = tuple(_widened(scope, loop, used) for loop in scope.loops.values() if loop.name in used)
         names = used | {loop.name for loop in outer}
         parts = ix.conjuncts(scope.where)
-        lost = {name for part in parts if not ix.condition_iterators(part) <= names
-                for name in ix.condition_iterators(part)}  # fmt: skip
-        lost |= {name for loop in scope.loops.values() if loop.name in used and _inexact(scope, loop, used)
-                 for name in ix.iterators(loop.extent)}  # fmt: skip
+        lost = _lost(scope, used, [part for part in parts if not ix.condition_iterators(part) <= names])
         if lost <= used or not _risky(scope, outer, own, body):
             break
         used |= lost
@@ -246,11 +245,22 @@ def _widened(scope: Scope, loop: Loop, used: set[str]) -> Loop:
     return Loop(loop.name, ix.constant(most(loop.extent, scope.box)))
 
 
-def _inexact(scope: Scope, loop: Loop, used: set[str]) -> bool:
-    """Whether widening may reach values that no point of the nest has: the extent hangs on several iterators."""
-    inside = ix.iterators(loop.extent)
-    varying = [other for other in scope.loops.values() if other.name in inside and other.extent.terms]
-    return not inside <= used and (len(inside) > 1 or bool(varying) or not ix.is_affine(loop.extent))
+def _lost(scope: Scope, used: set[str], dropped: list[Condition]) -> set[str]:
+    """Iterators without which the loops of `used` may reach points that the nest does not have."""
+    lost = {name for part in dropped for name in ix.condition_iterators(part)}
+    widened = [loop for loop in scope.loops.values() if loop.name in used and not ix.iterators(loop.extent) <= used]
+    hung_on = Counter(name for loop in widened for name in ix.iterators(loop.extent))
+    varying = {loop.name for loop in scope.loops.values() if loop.extent.terms}
+    for loop in widened:
+        inside = ix.iterators(loop.extent)
+        alone = len(inside) == 1 and not inside & varying and all(hung_on[name] == 1 for name in inside)
+        if not alone or not ix.is_affine(loop.extent):
+            lost |= inside
+    for loop in scope.loops.values():
+        bounds = ix.interval(loop.extent, scope.box)
+        if loop.name not in used and (bounds is None or bounds[0] < 1):
+            lost.add(loop.name)
+    return lost
 
 
 def _risky(scope: Scope, outer: tuple[Loop, ...], own: tuple[Loop, ...], body: Expr) -> bool:
