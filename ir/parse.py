@@ -31,6 +31,12 @@ _HINTS = {
     "^": "a power is written **",
     "\\": "a line goes on inside brackets, without a backslash",
 }
+_NO_STATEMENT = {
+    "while": "there is no while: scan t<T … has a trip count, and if? chooses by a tensor's value",
+    "import": "there is nothing to import",
+    "from": "there is nothing to import",
+    "class": "there are no classes: write a def, its compile-time arguments behind ';'",
+}
 _EXPRESSION = {"NAME", "NUMBER", "STRING", "LPAR", "LSQB", "SIGN", "NOT"}
 _OPERATOR = {"SIGN", "FACTOR", "POWER", "COMPARE", "AND", "OR", "IF", "LPAR", "LSQB"}
 
@@ -100,6 +106,9 @@ def _problem(error: UnexpectedInput, left: list[str], lines: tuple[str, ...]) ->
         line -= 1
     moved = len(lines[line - 1]) - len(left[line - 1])
     column = error.column + moved if isinstance(error.column, int) and line == error.line else len(lines[line - 1]) + 1
+    word = lines[line - 1].split(maxsplit=1)[:1]
+    if word and word[0] in _NO_STATEMENT:
+        return Problem(_NO_STATEMENT[word[0]], line, lines[line - 1].index(word[0]) + 1, lines[line - 1])
     return Problem(_explain(error), line, max(column, 1), lines[line - 1])
 
 

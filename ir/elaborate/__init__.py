@@ -7,7 +7,7 @@ from ..bindings import Bindings
 from ..errors import IRError
 from ..program import Program
 from .declarations import run_ranges
-from .scope import Builder, Frame, Known
+from .scope import Builder, Frame, Known, TooMuchError
 from .statements import run
 
 _MOST_PROBLEMS = 20
@@ -22,6 +22,8 @@ def elaborate(tree: s.Program, bindings: Bindings) -> Program:
     try:
         run(builder, frame, tree.body)
         run_ranges(builder)
+    except TooMuchError:
+        raise IRError.at("the text unrolls to more statements than can be analysed") from None
     except RecursionError:
         raise IRError.at("calls and expressions are nested too deeply") from None
     problems = sorted(builder.problems.values(), key=lambda problem: (problem.line, problem.column))

@@ -28,7 +28,8 @@ _KEYED = {"has", "is_none"}
 _MEASURES = {"rank", "numel"}
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _LARGEST = 1 << 200
-_MOST_POINTS = 100_000
+_MOST_ITEMS = 10_000
+_POINT_WORK = 5
 
 
 def is_known(  # noqa: C901 - one case a construct
@@ -102,7 +103,9 @@ def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:  # noqa:
         case s.Name(name):
             return _name(builder, frame, name, expr.pos)
         case s.TupleOf(items):
-            return tuple(evaluate(builder, frame, item) for item in items)
+            found = tuple(evaluate(builder, frame, item) for item in items)
+            _check_size(builder, found, expr.pos)
+            return found
         case s.Subscript():
             return _item(builder, frame, expr)
         case s.Unary(op, arg):
@@ -122,6 +125,17 @@ def evaluate(builder: Builder, frame: Frame, expr: s.Expr) -> Constant:  # noqa:
             return _reduce(builder, frame, expr)
         case _:
             builder.fail("a compile-time value is expected here", expr.pos)
+
+
+def _check_size(builder: Builder, value: Constant, pos: s.Pos) -> None:
+    """Refuses values of absurdly many items or characters."""
+    waiting, items = [value], 0
+    while waiting and items <= _MOST_ITEMS:
+        item = waiting.pop()
+        items += len(item) if isinstance(item, str) else 1
+        waiting += item if isinstance(item, tuple) else ()
+    if items > _MOST_ITEMS:
+        builder.fail(f"a value of more than {_MOST_ITEMS:,} items", pos)
 
 
 def choose(builder: Builder, frame: Frame, condition: s.Expr) -> bool:
@@ -147,6 +161,7 @@ _FOLDS: dict[str, Callable[[list[int | float]], int | float]] = {
 
 
 def _points(builder: Builder, inner: Frame, expr: s.Reduction, depth: int) -> Iterator[int | float]:
+    builder.spend(_POINT_WORK)
     if depth == len(expr.heads):
         if expr.where is None or evaluate(builder, inner, expr.where):
             yield _number(builder, evaluate(builder, inner, expr.body), expr.body)
@@ -157,8 +172,6 @@ def _points(builder: Builder, inner: Frame, expr: s.Reduction, depth: int) -> It
     if inner.lookup(head.name) is not None and depth == 0:
         builder.fail(f"{head.name} already means something here; an iterator needs another name", head.pos)
     extent = integer(builder, inner, head.extent, "an extent")
-    if extent > _MOST_POINTS:
-        builder.fail(f"a compile-time reduction over {extent} points is too long", head.pos)
     for value in range(extent):
         inner.names[head.name] = Known(value)
         yield from _points(builder, inner, expr, depth + 1)
@@ -180,9 +193,11 @@ def interpolate(builder: Builder, frame: Frame, text: str, pos: s.Pos) -> str:
         return str(evaluate(builder, frame, parse_expression(match.group(1))))
 
     try:
-        return _BRACES.sub(fill, text)
+        filled = _BRACES.sub(fill, text)
     except IRError as error:
         builder.fail(error.problems[0].message, pos)
+    _check_size(builder, filled, pos)
+    return filled
 
 
 def attribute(builder: Builder, key: str) -> tuple[bool, Constant]:

@@ -39,6 +39,11 @@ Place = Literal["top", "function", "scan", "branch"]
 Entry: TypeAlias = Known | TensorRef | Poison
 
 
+class TooMuchError(Exception):
+    """Raised when a text asks for more work than elaborating may cost."""
+
+
+_MOST_WORK = 1_000_000
 _REWOUND = (
     "tensors", "outputs", "ranges", "facts", "decisions", "draws", "pending", "counts", "externals", "shared",
     "partial", "ranged",
@@ -114,6 +119,13 @@ class Builder:
     partial: set[str] = field(default_factory=set)
     ranged: list[tuple[Frame, s.Input, str, Source]] = field(default_factory=list)
     once: bool = True
+    work: int = 0
+
+    def spend(self, work: int) -> None:
+        """Counts work done (a microsecond or a few each), so that a text cannot keep its reader busy for ever."""
+        self.work += work
+        if self.work > _MOST_WORK:
+            raise TooMuchError
 
     def own(self, name: str) -> s.Def | None:
         """The text's own function of that name; the prelude's functions do not see it."""

@@ -15,7 +15,8 @@ from .functions import is_function
 from .recurrence import run_branch, run_emit, run_next, run_scan
 from .scope import Builder, Frame, Known, Poison, PoisonedError
 
-_MOST_REPEATS = 100_000
+_MOST_REPEATS = 50_000
+_STATEMENT_WORK = 20
 
 
 def run(builder: Builder, frame: Frame, body: tuple[s.Stmt, ...]) -> None:
@@ -23,6 +24,7 @@ def run(builder: Builder, frame: Frame, body: tuple[s.Stmt, ...]) -> None:
     for statement in body:
         if frame.returned is not None:
             return
+        builder.spend(_STATEMENT_WORK)
         try:
             _statement(builder, frame, statement)
         except IRError as error:

@@ -72,7 +72,7 @@ def test_a_repeat_body_is_open_and_its_variable_ends_with_it() -> None:
         ("repeat a in T: y = x", "repeat needs a range low..high or a list, but this is 4"),
         ("repeat a in 0..h: y = x", "h is a tensor; a compile-time value is expected here"),
         ("repeat a in 0..T/3: y = x", "the end of a repeat must be an integer"),
-        ("repeat a in 0..10**9: y = x", "repeat runs 1000000000 times; at most 100000 are unrolled"),
+        ("repeat a in 0..10**9: y = x", "repeat runs 1000000000 times; at most 50000 are unrolled"),
         ("repeat T in 0..2: y = x", "T already means something here; the repeat variable needs another name"),
         ("repeat x in 0..2: y = x", "x already means something here"),
         ("repeat a in 0..2:\n    repeat a in 0..2: y = x", "a already means something here"),

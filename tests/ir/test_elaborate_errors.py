@@ -7,6 +7,7 @@ import re
 
 import pytest
 from elaborating import bound, built, problems
+from solar_agent.ir.elaborate import scope
 from solar_agent.ir.errors import IRError
 from solar_agent.ir.load import load
 
@@ -186,6 +187,31 @@ def test_nothing_but_an_ir_error_comes_out_of_huge_numbers() -> None:
             sampled(f"input x[T, D]\n{text}\noutput x\n")
         except IRError as error:
             assert error.problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repeat a in 0..40000:\n    repeat b in 0..40000: let c = 1",
+        "let a = sum(i<10**9: i)",
+        "let a = sum(i<10**4, j<10**4: 0)",
+        "let a = sum(i<10**9 where i < 0: i)",
+        "".join(f"def f{i}(a): return f{i + 1}(f{i + 1}(a))\n" for i in range(30)) + "def f30(a): return a\ny = f0(x)",
+    ],
+)
+def test_endless_texts_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope, "_MOST_WORK", 20_000)
+    (problem,) = problems(f"input x[T, D]\n{text}\noutput x\n", GIVEN)
+    assert problem.message == "the text unrolls to more statements than can be analysed"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['let s = "ab"\nrepeat i in 0..99: let s = "{s}{s}"', "let t = [1, 2]\nrepeat i in 0..99: let t = [t, t]"],
+)
+def test_endless_values_are_refused(text: str) -> None:
+    (problem,) = problems(f"input x[T, D]\n{text}\noutput x\n", GIVEN)
+    assert problem.message == "a value of more than 10,000 items"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -446,6 +446,8 @@ def test_an_error_in_a_blocks_head_leaves_its_body() -> None:
         ("scan ...: emit y = x\n", 1, 6, "found '...', expected an expression"),
         ("scan 3<T: emit y = x\n", 1, 6, "an iterator is written name < extent"),
         ("for i in range(3):\n    y = x\n", 1, 7, "an iterator is written name < extent"),
+        ("while c: y = x\n", 1, 1, "there is no while"),
+        ("import torch\n", 1, 1, "there is nothing to import"),
         ("y = x; z = x\n", 1, 6, "each statement has a line of its own"),
         ("y = f(x\nz = a]\n", 1, 6, "'(' is not closed"),
         ("y = x.T\n", 1, 6, "names have no dots"),
