@@ -61,7 +61,7 @@ def test_indices_are_drawn_inside_the_table(case: Case) -> None:
     for assignment in (*case.reference.assignments(), case.own_sizes()):
         rows = assignment.changes.get("const.WORDS", WORDS)
         assert rows < 20 or assignment.label == "its own sizes"
-        for distribution in ("normal", "ties", "large", "negative"):
+        for distribution in ("large", "negative"):  # those that reach for the ends of a range
             drawn = case.reference.trial(assignment, 3, distribution, "promoted").inputs["words"]
             assert drawn.dtype == np.int64
             assert drawn.min() >= 0 and drawn.max() < rows, (assignment, distribution)
