@@ -68,9 +68,14 @@ pytest: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 
-check-kernelbench: $(VENV)/.installed
+$(VENV)/.bench: $(VENV)/.installed
+	$(PIP) -c constraints.txt -e '.[torch,bench]'
+	@touch $@
+
+check-kernelbench: $(VENV)/.bench
 	@test -n "$(KB)" || { echo "error: no KernelBench checkout named; run make check-kernelbench KB=path/to/KernelBench" >&2; exit 2; }
 	$(BIN)/python benchmarks/check_kernelbench.py $(KB)
+	$(BIN)/python benchmarks/check_wrong_texts.py $(KB)
 
 startup: $(VENV)/.installed
 	$(BIN)/python benchmarks/startup.py

@@ -1,4 +1,4 @@
-"""Where a count of a KernelBench text differs from the figure it is compared with, arithmetic closes the gap exactly."""
+"""Where a count of a KernelBench text differs from its reference figure, arithmetic closes the gap exactly."""
 
 from __future__ import annotations
 
