@@ -190,7 +190,69 @@ def test_what_stays_is_told(program):
         assert "const.batch" not in assignment.not_varied
     kept = program("tied").assignments()[0].not_varied
     assert kept == ()
-    assert "const.heads" in program("attention").assignments()[0].not_varied
+    assert program("attention").assignments()[0].not_varied == ()
+
+
+POOLED = """
+import torch
+from torch import nn
+batch, channels, length = 64, 192, 4096
+kernel_size, stride, padding, dilation, dim, power = 8, 1, 4, 3, 1, 2
+class Model(nn.Module):
+    def __init__(self, kernel_size, stride, padding, dilation, dim, power):
+        super().__init__()
+        self.pool = nn.MaxPool1d(kernel_size, stride, padding, dilation)
+        self.narrow = nn.AvgPool1d(2)
+        self.softmax = nn.Softmax(1)
+        self.gates = nn.Parameter(torch.randn(3, 1))
+        self.dim, self.power = dim, power
+    def forward(self, x):
+        x = self.softmax(self.narrow(self.pool(x))) * self.gates[0]
+        return (x ** self.power).mean(self.dim)
+def get_inputs():
+    return [torch.rand(batch, channels, length)]
+def get_init_inputs():
+    return [kernel_size, stride, padding, dilation, dim, power]
+"""
+
+
+def test_small_sizes_vary_and_what_selects_stays(program, tmp_path):
+    path = tmp_path / "pooled.py"
+    path.write_text(POOLED)
+    found = program(path).assignments()
+    assert set(found[0].not_varied) == {"const.dim", "const.power"}
+    changed = {label for assignment in found for label in assignment.changes}
+    assert "Model.__init__.narrow(0)" in changed
+    assert not {"Model.__init__.softmax(0)", "Model.__init__.gates(0)(0)", "Model.__init__.gates(0)(1)"} & changed
+    assert found == program(path).assignments()
+
+
+WINDOWED = """
+import torch
+from torch import nn
+batch, image, window, width = 16, 112, 7, 96
+class Model(nn.Module):
+    def __init__(self, image, window, width):
+        super().__init__()
+        assert image // window >= 16 and image % (16 * window) == 0
+        self.window = window
+        self.weight = nn.Parameter(torch.randn(width))
+    def forward(self, x):
+        b, h, c = x.shape
+        return x.view(b, h // self.window, self.window, c).sum(2) * self.weight
+def get_inputs():
+    return [torch.rand(batch, image, width)]
+def get_init_inputs():
+    return [image, window, width]
+"""
+
+
+def test_a_window_and_its_multiples_shrink_in_one_ratio(program, tmp_path):
+    path = tmp_path / "windowed.py"
+    path.write_text(WINDOWED)
+    found = program(path).assignments()
+    assert found[0].inputs["x"][1] < 112
+    assert all(assignment.changes["const.window"] < 7 for assignment in found)
 
 
 def test_equal_sizes_that_only_move_together_stay_equal(program, tmp_path):

@@ -21,8 +21,8 @@ from .modes import Placed
 from .tensors import blocks_of
 from .tree import flatten
 
-_RUN_ELEMENTS = 2 << 20
-_RUN_INPUT_ELEMENTS = 64 << 10
+_RUN_ELEMENTS = 5 << 20
+_RUN_INPUT_ELEMENTS = 128 << 10
 _MOST_RUN_ELEMENTS = 96 << 20
 _BUILD_S = 10.0
 _QUICK_S = 1.0
@@ -35,7 +35,7 @@ class Attempt:
     """What one attempt showed. `elements`: distinct elements of state and inputs; `redrawable`: inputs that
     are not derived from others; `structure`: which state there is and which attributes are None, true or false,
     whatever the sizes; `leads`: which results begin with the first extent of the first input; `seconds` of a real
-    forward (None: not run)."""
+    forward (None: not run); `state` and `results`: their shapes; `attrs`: plain values that a text can read."""
 
     ok: bool
     reason: str = ""
@@ -45,6 +45,9 @@ class Attempt:
     structure: frozenset[tuple[str, object]] = frozenset()
     leads: tuple[bool, ...] = ()
     seconds: float | None = None
+    state: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    attrs: Mapping[str, object] = field(default_factory=dict)
+    results: tuple[tuple[int, ...], ...] = ()
 
 
 class Attempts:
@@ -156,13 +159,16 @@ def _run(file: File, mode: Mode, changes: Mapping[str, int]) -> tuple[Shaped, An
 def _shown(program: Shaped) -> Attempt:
     inputs = {name: tuple(tensor.shape) for name, tensor in program.arguments.tensors.items()}
     redrawable = frozenset(name for name, domain in program.domains.items() if domain.factory != "derived")
-    return Attempt(True, "", _size(program), inputs, redrawable, _structure(program.captured))
+    state = {name: tuple(tensor.shape) for name, tensor in program.captured.tensors.items()}
+    structure = _structure(program.captured)
+    attrs = program.captured.attrs
+    return Attempt(True, "", _size(program), inputs, redrawable, structure, state=state, attrs=attrs)
 
 
 def _with_results(shown: Attempt, results: Sequence[tuple[int, ...]]) -> Attempt:
     if any(prod(shape) == 0 for shape in results):
         return replace(shown, ok=False, reason="an empty result")
-    return replace(shown, leads=_leads(shown.inputs, results))
+    return replace(shown, leads=_leads(shown.inputs, results), results=tuple(results))
 
 
 def _leads(inputs: Mapping[str, tuple[int, ...]], results: Sequence[tuple[int, ...]]) -> tuple[bool, ...]:

@@ -30,6 +30,7 @@ from .knobs import (
     others,
 )
 from .load import File
+from .smalls import vary
 
 _FINE = 40
 _HEAVY = 4 << 20
@@ -78,7 +79,22 @@ class _Search:
             other = self._variant(first, index)
             if other not in found:
                 found.append(other)
-        return self._finished(found)
+        return self._finished(self._with_smalls(found))
+
+    def _with_smalls(self, found: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+        """Small numbers and those inside constructors vary too: in the last assignment, or in one of their own."""
+        rest = [
+            knob for knob in self._knobs if len({changes.get(knob.label, knob.value) for changes in found}) == 1
+        ]
+        varied = vary(self._attempts, self._ok, found[0], [knob for knob in rest if knob.label not in found[0]])
+        smalls = {label: value for label, value in varied.items() if label not in found[0]}
+        if not smalls:
+            return list(found)
+        if len(found) > 2:
+            last = {**found[-1], **smalls}
+            if self._ok(last) and self._attempts.real(last).ok:
+                return [*found[:-1], last]
+        return [*found, varied]
 
     # -- trying ---------------------------------------------------------------------------------------------------
 
@@ -108,12 +124,29 @@ class _Search:
     # -- shrinking ------------------------------------------------------------------------------------------------
 
     def _shrink(self) -> None:
-        if not any(self._at_once(rank) for rank in range(4)):
+        if not any(self._try(self._at_once(rank)) for rank in range(4)):
+            self._in_windows()
             self._one_by_one(5.0)
             self._shrink_stuck()
             self._one_by_one(3.0)
         self._refine()
         self._shrink_heavy()
+
+    def _in_windows(self) -> None:
+        """All groups small together, those that are multiples of a window in the ratio in which the window is."""
+        windows = [knob for knob in self._still if 3 < knob.value <= 2 * SMALL and _WINDOW.search(knob.label)]
+        for knob in windows[:1]:
+            helper = Group((knob,), knob.value, fixed=True)
+            counted = [group for group in self._groups if group.full % knob.value == 0 and group.full > knob.value]
+            rest = [(group, value) for group, value in self._at_once(1) if group not in counted]
+            self._groups.append(helper)
+            for small in (3, 4, 2):
+                moves = [(group, group.full // knob.value * small) for group in counted if not group.batch]
+                if small < knob.value and (
+                    self._try([(helper, small), *moves, *rest]) or self._try([(helper, small), *moves])
+                ):
+                    return
+            self._groups.remove(helper)
 
     def _one_by_one(self, reserve_s: float) -> None:
         for most in (4, 40):
@@ -122,7 +155,7 @@ class _Search:
                 if self._attempts.time_left > reserve_s and not small:
                     self._shrink_one(group, most)
 
-    def _at_once(self, rank: int) -> bool:
+    def _at_once(self, rank: int) -> list[tuple[Group, int]]:
         """All groups small together, larger ones staying larger. Rank 0: primes; 1: multiples of the small literals
         that divide the full value; 2: also of the next smaller group where that divides it; 3: all halved alike."""
         used = {knob.value for knob in self._still}
@@ -140,7 +173,7 @@ class _Search:
                 last = max(last, value)
             used.add(value)
             moves.append((group, value))
-        return self._try(moves)
+        return moves
 
     @property
     def _still(self) -> list[Knob]:
