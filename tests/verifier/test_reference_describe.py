@@ -271,6 +271,20 @@ def test_equal_sizes_that_only_move_together_stay_equal(program, tmp_path):
     assert all(shape["x"][0] == shape["x"][1] == shape["y"][0] for shape in (a.inputs for a in found))
 
 
+def test_no_input_gets_one_row_to_be_broadcast(program, tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(
+        "import torch\n"
+        "def fn(x, k):\n"
+        "    return torch.where(k > 2, x + 1, x)\n"
+        "def get_inputs():\n"
+        "    return [torch.randn(64, 4096), torch.randint(0, 9, (64, 4096))]\n"
+    )
+    found = program(path).assignments()
+    assert len(found) >= 3
+    assert all(assignment.inputs["x"] == assignment.inputs["k"] for assignment in found)
+
+
 # -- source and JSON -----------------------------------------------------------------------------------------------
 
 

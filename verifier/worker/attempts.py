@@ -188,6 +188,20 @@ def _structure(captured: Captured) -> frozenset[tuple[str, object]]:
     return frozenset(kinds)
 
 
+def broadcast(full: Mapping[str, tuple[int, ...]], small: Mapping[str, tuple[int, ...]]) -> bool:
+    """An input got an extent of 1 though it does not have one, while the first input's leading extent, which is as
+    large at full size, did not: the program runs only because that is broadcast."""
+    if not small or not full:
+        return False
+    name = next(iter(small))
+    batch, now = (shapes.get(name, ())[:1] for shapes in (full, small))
+    return any(
+        extent == 1 and now != (1,) and whole > 1 and (whole,) == batch
+        for key, shape in small.items()
+        for whole, extent in zip(full.get(key, ()), shape, strict=False)
+    )
+
+
 def alike(full: Attempt, small: Attempt) -> bool:
     """The same state entries and flags, except below lists that have another length."""
     if full.structure == small.structure:

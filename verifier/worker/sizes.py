@@ -13,7 +13,7 @@ from itertools import islice
 from math import lcm
 
 from ..types import Assignment, Limits, Mode
-from .attempts import Attempt, Attempts, alike
+from .attempts import Attempt, Attempts, alike, broadcast
 from .faults import Refused
 from .knobs import (
     FACTORS,
@@ -100,8 +100,10 @@ class _Search:
 
     def _ok(self, changes: Mapping[str, int]) -> bool:
         attempt = self._attempts.at(changes)
-        if not attempt.ok or not self._strict:
-            return attempt.ok
+        if not attempt.ok or broadcast(self._full.inputs, attempt.inputs):
+            return False
+        if not self._strict:
+            return True
         mixed = any(wanted and not is_so for wanted, is_so in zip(self._full.leads, attempt.leads, strict=False))
         return not mixed and alike(self._full, attempt)
 
