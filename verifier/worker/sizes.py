@@ -82,7 +82,7 @@ class _Search:
         return self._finished(self._with_smalls(found))
 
     def _with_smalls(self, found: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
-        """Small numbers and those inside constructors vary too: in the last assignment, or in one of their own."""
+        """Small numbers vary too: in the last assignment, or in one of their own."""
         rest = [
             knob for knob in self._knobs if len({changes.get(knob.label, knob.value) for changes in found}) == 1
         ]

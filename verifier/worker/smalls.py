@@ -1,7 +1,8 @@
-"""Small numbers of a program (kernel sizes, strides, head counts) and numbers inside constructors: other values for
-those that are sizes and that a text can read, so that a number written into a text in their place is noticed.
+"""Small numbers of a program (kernel sizes, strides, head counts): other values for those that are sizes, so that a
+number written into a text in their place is noticed.
 
-A number that selects something (an axis, an exponent) is part of the program's structure and stays."""
+A number that selects something (an axis, an exponent) is part of the program's structure and stays, and so does one
+that stands in a constructor's code: there the program itself says it, and a text may."""
 
 from __future__ import annotations
 
@@ -27,13 +28,15 @@ def vary(
     """`base` and changes of as many of the knobs as the program runs with, tried one after the other."""
     changes = dict(base)
     left = allowance(attempts.at(base))
-    for unit in units(knobs):
-        for values in _values(unit):
+    for knob in knobs:
+        if knob.value > SMALL or knob.where == "body":
+            continue
+        for value in _values(knob.value):
             if left <= 0 or attempts.time_left < -_OVERTIME_S:
                 return changes
             left -= 1
-            tried = {**changes, **{knob.label: value for knob, value in zip(unit, values, strict=True)}}
-            if runs(tried) and _are_sizes(unit, attempts.at(changes), attempts.at(tried)):
+            tried = {**changes, knob.label: value}
+            if runs(tried) and _is_size(knob, attempts.at(changes), attempts.at(tried)):
                 changes = tried
                 break
     return changes
@@ -44,40 +47,24 @@ def allowance(base: Attempt) -> int:
     return min(max(_WORK // max(len(base.structure) + len(base.attrs), 1), _FEWEST), _MOST)
 
 
-def units(knobs: Sequence[Knob]) -> Iterator[tuple[Knob, ...]]:
-    """Small numbers one by one, those outside constructors first; then large ones inside constructors, equal ones
-    together."""
-    for body in (False, True):
-        small = [knob for knob in knobs if knob.value <= SMALL and (knob.where == "body") == body]
-        yield from ((knob,) for knob in small)
-    large: dict[int, list[Knob]] = {}
-    for knob in knobs:
-        if knob.value > SMALL and knob.where == "body":
-            large.setdefault(knob.value, []).append(knob)
-    yield from (tuple(members) for members in large.values())
-
-
-def _values(unit: Sequence[Knob]) -> Iterator[tuple[int, ...]]:
+def _values(here: int) -> Iterator[int]:
     """A little more, a little less, half."""
-    here = unit[0].value
-    near = [here + 1, here - 1] if here <= SMALL else [here + 1]
-    if here > 3 and here % 2 == 0 and here <= SMALL:
+    near = [here + 1, here - 1]
+    if here > 3 and here % 2 == 0:
         near.append(here // 2)
-    yield from ((value,) * len(unit) for value in near if value > 1 or here == 2)
+    yield from (value for value in near if value > 1 or here == 2)
 
 
-def _are_sizes(unit: Sequence[Knob], before: Attempt, after: Attempt) -> bool:
-    """State and results keep their names, ranks and extents of 1, a text can read the change, and it is one of
-    extents or has the name of a count."""
+def _is_size(knob: Knob, before: Attempt, after: Attempt) -> bool:
+    """State and results keep their names, ranks and extents of 1, and the change is one of extents or has the name
+    of a count."""
     if before.structure != after.structure or _shown(before).keys() != _shown(after).keys():
         return False
     if any(_another_rank(shape, _shown(after)[name]) for name, shape in _shown(before).items()):
         return False
     shapes = before.state != after.state or before.inputs != after.inputs
     read = [path for path, value in after.attrs.items() if before.attrs.get(path) != value]
-    if not read and any(knob.where == "body" for knob in unit):
-        return False
-    names = [*_last(read), *_last(knob.label for knob in unit)]
+    names = [*_last(read), *_last([knob.label])]
     if any(_AXIS.search(name) for name in names) and not shapes:
         return False
     return shapes or any(_COUNT.search(name) for name in names) or not _extents(after) <= _extents(before)
