@@ -69,9 +69,9 @@ def lock(limits: Limits, temporary: Path) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def die_with_parent(life: int, temporary: Path) -> None:
-    """When the other end of the pipe `life` closes, because its owner ended in whatever way, a thread removes the
-    temporary folder and kills the process group."""
+def die_with_parent(life: int, temporary: Path) -> threading.Thread:
+    """When the other end of the pipe `life` closes, because its owner ended in whatever way, the thread removes the
+    temporary folder and kills the process group. It is started before `lock`, which binds the calling thread."""
 
     def wait() -> None:
         while os.read(life, 1):
@@ -79,7 +79,9 @@ def die_with_parent(life: int, temporary: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
         os.killpg(0, signal.SIGKILL)
 
-    threading.Thread(target=wait, daemon=True).start()
+    watch = threading.Thread(target=wait, daemon=True)
+    watch.start()
+    return watch
 
 
 def _resource_limits(limits: Limits) -> Iterator[str]:

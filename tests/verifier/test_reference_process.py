@@ -148,3 +148,29 @@ def test_a_killed_parent_leaves_nothing_behind():
             break
         time.sleep(0.1)
     assert (running(worker), running(child), Path(folder).exists()) == (False, False, False)
+
+
+TORCH = "import torch\n\n\ndef fn(x):\n    {body}\n\n\n{more}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "message"),
+    [
+        ("raise Mute", "class Mute(Exception):\n    def __str__(self):\n        raise KeyError", "odd.py:5: Mute"),
+        ("y = [x]; y.append(y); return y", "", "nested too deeply, or contain themselves"),
+    ],
+    ids=["mute-exception", "cyclic-result"],
+)
+def test_values_that_bite(body, more, message, tmp_path):
+    path = tmp_path / "odd.py"
+    path.write_text(TORCH.format(body=body, more=more))
+    with open_reference(path, inputs="x=f32[3]") as reference, pytest.raises(ReferenceFailed, match=message):
+        reference.trial(OWN_SIZES, 0, "normal", "native")
+
+
+def test_a_number_too_long_to_be_written_is_left_out(tmp_path):
+    path = tmp_path / "long.py"
+    path.write_text("LONG, SHORT = 10**5000, 10**50\n\n\ndef fn(x):\n    return x\n")
+    with open_reference(path, inputs="x=f32[3]") as reference:
+        attrs = reference.describe().bindings.attrs
+    assert attrs["const.SHORT"] == 10**50 and "const.LONG" not in attrs

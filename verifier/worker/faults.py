@@ -9,6 +9,7 @@ from typing import Literal
 
 Kind = Literal["bad_input", "failed", "memory", "not_promotable"]
 _MEMORY_HINTS = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "out of memory")
+_LONGEST = 10_000
 _NO_WIDE_KERNEL = ("not implemented for 'Double'", "not implemented for 'ComplexDouble'")
 
 
@@ -70,15 +71,23 @@ def describe(error: BaseException) -> str:
     """Type and message on one line, cut to a readable length."""
     if isinstance(error, SystemExit):
         return f"the program called sys.exit({error.code!r})"
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    text = " ".join(str(text).split())
+    text = str(error.msg) if isinstance(error, SyntaxError) else _text(error)
+    text = " ".join(text[:_LONGEST].split())
     if len(text) > 300:
         text = text[:297] + "..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def _text(error: BaseException) -> str:
+    """An exception's own words. They come from user code too, which may raise anything."""
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001
+        return ""
+
+
 def _kind_of(error: BaseException, kind: Kind) -> Kind:
-    text = str(error)
+    text = _text(error)[:_LONGEST]
     if isinstance(error, MemoryError) or any(hint in text for hint in _MEMORY_HINTS):
         return "memory"
     if isinstance(error, NotImplementedError | RuntimeError) and any(hint in text for hint in _NO_WIDE_KERNEL):

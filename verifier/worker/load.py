@@ -24,6 +24,7 @@ from .source import INIT_NAME, Spot, find_spots, imported_names, rewritten
 MODULE_NAME = "solar_user_program"
 _FUNCTION_NAMES = ("fn", "forward", "run")
 _INPUT_SOURCES = ("get_inputs", "example_inputs")
+_MOST_BITS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,8 @@ def plain_constant(value: object, depth: int = 0) -> tuple[bool, Constant]:
     """(True, value) when it is a number, bool, string, None or a (nested) list or tuple of those."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MOST_BITS:
+        return False, None
     if value is None or isinstance(value, bool | int | float | str):
         return True, value
     if isinstance(value, tuple | list) and depth < 4:

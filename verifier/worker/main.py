@@ -11,6 +11,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ def _answer(session: Any, request: Mapping[str, Any], temporary: Path) -> dict[s
         return {"ok": False, "id": request["id"], "kind": error.kind, "message": str(error)}
     except MemoryError:
         return {"ok": False, "id": request["id"], "kind": "memory", "message": "out of memory"}
+    except RecursionError:
+        message = "the program's values or modules are nested too deeply, or contain themselves"
+        return {"ok": False, "id": request["id"], "kind": "failed", "message": message}
 
 
 def _dispatch(session: Any, request: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:  # noqa: ANN401
@@ -131,11 +135,13 @@ def main(requests: int, replies: int, life: int) -> None:
     for entry in setup["search_path"]:
         if entry not in sys.path:
             sys.path.append(entry)
-    die_with_parent(life, Path(setup["temporary"]))
+    watch = die_with_parent(life, Path(setup["temporary"]))
     missing = lock(Limits(**setup["limits"]), Path(setup["temporary"]))
     warnings.simplefilter("ignore")
     import torch
 
     torch.set_num_threads(1)
     os.write(replies, json.dumps({"ok": True, "id": 0, "result": {"warnings": missing}}).encode() + b"\n")
-    serve(requests, replies, setup)
+    with suppress(BrokenPipeError):
+        serve(requests, replies, setup)
+    watch.join()  # the owner is gone, and this process must not end before its folder and its children
