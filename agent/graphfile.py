@@ -8,7 +8,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .faults import UsageFault
 
@@ -30,15 +30,14 @@ class Lifted:
 
 
 def graph_text(program: Program, lifted: Lifted) -> str:
-    import yaml
-
     from ..analysis.graph import lift
+    from ..analysis.plainyaml import read_yaml
     from ..verifier.codec import bindings_to_plain
 
     layers = lift(program).to_yaml()
     origin = {
         "format": FORMAT,
-        "layers_sha256": _sha256(yaml.load(layers, Loader=_loader())["layers"]),
+        "layers_sha256": _sha256(read_yaml(layers)["layers"]),
         "verdict": lifted.verdict,
         "bindings": json.dumps(bindings_to_plain(lifted.bindings), separators=(",", ":")),
         "text": lifted.text,
@@ -48,14 +47,13 @@ def graph_text(program: Program, lifted: Lifted) -> str:
 
 def read_graph(path: Path, content: str) -> Lifted:
     """Raises UsageFault when the file is no graph, was not written by `lift`, or was changed since."""
-    import yaml
-
+    from ..analysis.plainyaml import YamlError, read_yaml
     from ..verifier.codec import bindings_from_plain
 
     try:
-        graph = yaml.load(content, Loader=_loader())
-    except yaml.YAMLError as error:
-        raise UsageFault(f"{path} is not YAML: {' '.join(str(error).split())}; mend it, or lift again") from None
+        graph = read_yaml(content)
+    except YamlError as error:
+        raise UsageFault(f"{path}: {error}; mend it, or lift again") from None
     if not isinstance(graph, dict) or not isinstance(graph.get("layers"), dict):
         raise UsageFault(f"{path} holds no `layers`; give an einsum_graph.yaml that `solar-agent lift` has written")
     origin = graph.get(SECTION)
@@ -64,12 +62,13 @@ def read_graph(path: Path, content: str) -> Lifted:
             f"{path} does not say what it was lifted from (no `{SECTION}` of format {FORMAT}); "
             "lift the program with this version"
         )
-    if origin.get("layers_sha256") != _sha256(graph["layers"]):
+    seen = _sha256(graph["layers"])
+    if seen is None or origin.get("layers_sha256") != seen:
         raise UsageFault(f"the layers of {path} were changed after they were lifted; lift the program again")
     try:
         bindings = bindings_from_plain(json.loads(origin["bindings"]))
         return Lifted(str(origin["verdict"]), str(origin["text"]), bindings)
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UsageFault(f"`{SECTION}` in {path} is damaged ({error}); lift the program again") from None
 
 
@@ -87,11 +86,9 @@ def _section(origin: dict[str, object]) -> str:
     return yaml.dump({SECTION: origin}, Dumper=Blocks, sort_keys=False, allow_unicode=True, width=1 << 20)
 
 
-def _loader() -> Any:  # noqa: ANN401
-    import yaml
-
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _sha256(layers: object) -> str:
-    return hashlib.sha256(json.dumps(layers, sort_keys=True).encode()).hexdigest()
+def _sha256(layers: object) -> str | None:
+    """None for what JSON cannot say, which no lifted graph holds."""
+    try:
+        return hashlib.sha256(json.dumps(layers, sort_keys=True).encode()).hexdigest()
+    except (TypeError, ValueError):
+        return None

@@ -122,7 +122,11 @@ def load_arch(name_or_path: str) -> Arch:
     if path.suffix in (".yaml", ".yml"):
         if not path.is_file():
             raise ArchError(f"no such file: {name_or_path}")
-        return parse_arch(path.read_text(encoding="utf-8"), str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ArchError(f"{name_or_path} is not UTF-8 text (byte {error.start})") from None
+        return parse_arch(text, str(path))
     known = {name.lower(): name for name in list_archs()}
     found = known.get(name_or_path.lower())
     if found is None:
@@ -139,13 +143,14 @@ def read_config(name: str) -> str:
 
 def parse_arch(text: str, origin: str) -> Arch:
     """A device from the text of its file."""
-    import yaml
     from pydantic import ValidationError
 
+    from .plainyaml import YamlError, read_yaml
+
     try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ArchError(f"{origin}: not YAML: {' '.join(str(error).split())}") from error
+        data = read_yaml(text)
+    except YamlError as error:
+        raise ArchError(f"{origin}: {error}") from None
     if not isinstance(data, dict):
         raise ArchError(f"{origin}: expected a mapping of fields, found {type(data).__name__}")
     device, foreign = _models()
@@ -154,7 +159,19 @@ def parse_arch(text: str, origin: str) -> Arch:
         (foreign if theirs else device).model_validate(data)
     except ValidationError as error:
         raise ArchError(f"{origin}: {_first_problem(error)}") from error
-    return _from_solar(data, origin) if theirs else _from_own(data)
+    if not theirs:
+        return _from_own(data)
+    for key in _SOLAR_RATES:
+        if key in data and not _is_positive(data[key]):
+            raise ArchError(f"{origin}: {key}: expected a number above 0, found {data[key]!r:.40}")
+    return _from_solar(data, origin)
+
+
+def _is_positive(value: object) -> bool:
+    try:
+        return 0 < float(str(value)) < float("inf")
+    except ValueError:
+        return False
 
 
 def _first_problem(error: ValidationError) -> str:
@@ -184,6 +201,7 @@ def _from_own(data: Mapping[str, Any]) -> Arch:
 _SOLAR_TYPES = {
     "tf32": "tf32", "fp16": "f16", "bf16": "bf16", "fp8": "f8", "nvfp4": "f4", "fp4": "f4", "int8": "i8", "fp64": "f64",
 }
+_SOLAR_RATES = {f"MAC_per_cycle_{theirs}_tc": ours for theirs, ours in _SOLAR_TYPES.items()}
 
 
 def _from_solar(data: Mapping[str, Any], origin: str) -> Arch:
@@ -193,8 +211,7 @@ def _from_solar(data: Mapping[str, Any], origin: str) -> Arch:
     clock_hz = float(data["freq_GHz"]) * 1e9
     matrix = {
         ours: Rate(2 * float(data[key]) * clock_hz, f"{origin}: 2 x {key} x freq_GHz")
-        for theirs, ours in _SOLAR_TYPES.items()
-        for key in (f"MAC_per_cycle_{theirs}_tc",)
+        for key, ours in _SOLAR_RATES.items()
         if key in data
     }
     key = "MAC_per_cycle_fp32_sm"

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir.bindings import Bindings, Constant, Scalar, TensorType
+from ..ir.dtypes import DTYPES
 from .types import Array, Description, Domain, Leaf
 
 _VERSION = 1
+_LARGEST = 1 << 62
 
 
 def type_to_plain(item: TensorType) -> list[Any]:
@@ -22,6 +24,8 @@ def type_to_plain(item: TensorType) -> list[Any]:
 def type_from_plain(plain: Sequence[Any]) -> TensorType:
     dtype, shape, *rest = plain
     strides, storage, offset = rest or (None, None, 0)
+    if dtype not in DTYPES or not all(type(size) is int and 0 <= size < _LARGEST for size in shape):
+        raise ValueError(f"not the type of a tensor: {plain!r:.80}")
     return TensorType(tuple(shape), dtype, None if strides is None else tuple(strides), storage, offset)
 
 

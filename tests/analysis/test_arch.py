@@ -121,3 +121,37 @@ def test_solar_layout_is_read_as_multiply_adds_a_clock() -> None:
     assert matrix_rate(arch, "bf16") == ("bf16", 2 * 40 * 2e9)
     assert matrix_rate(arch, "e2m1") == ("f4", 2 * 160 * 2e9)
     assert matrix_rate(arch, "f32") is None
+
+
+FOREIGN = (
+    "name: X\nfreq_GHz: 1\nDRAM_byte_per_cycle: 10\nMAC_per_cycle_fp32_sm: 1\n"
+    "DRAM_capacity: 1\nSRAM_capacity: 1\n"
+)
+
+
+@pytest.mark.parametrize("value", ["fast", "null", "0", "-5", ".inf", ".nan", "[1]"])
+def test_a_rate_in_solar_layout_is_a_number_above_zero(value: str) -> None:
+    with pytest.raises(ArchError, match="MAC_per_cycle_bf16_tc: expected a number above 0"):
+        parse_arch(f"{FOREIGN}MAC_per_cycle_bf16_tc: {value}\n", "x.yaml")
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_bytes(b"\xff\xfe\0")
+    with pytest.raises(ArchError, match=r"not UTF-8 text \(byte 0\)"):
+        load_arch(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &a [x, x]\nb: [*a, *a]\n", r"line 2 has an alias \(\*a\)"),
+        ("a: &a {b: *a}\n", "line 1 has an alias"),
+        ("a: " + "[" * 100 + "]" * 100, "line 1 is nested too deeply"),
+        ("a: 2020-99-99\n", "not YAML: month must be in 1..12"),
+        ("a: !!python/object/apply:os.getpid []\n", "not YAML: could not determine a constructor"),
+    ],
+)
+def test_yaml_is_plain_data(text: str, said: str) -> None:
+    with pytest.raises(ArchError, match=said):
+        parse_arch(text, "x.yaml")
