@@ -164,7 +164,10 @@ def _opaque_outputs(
         case "argsort":
             return (builder.local("order", shape, "i64"),)
         case "rfft":
-            shape = (*shape[:-1], params.get("n", shape[-1]) // 2 + 1)
+            points = params.get("n", shape[-1])
+            if points < 1:
+                builder.fail(f"rfft() needs at least one point, but n is {points}", expr.pos)
+            shape = (*shape[:-1], points // 2 + 1)
             return builder.local("re", shape, floats), builder.local("im", shape, floats)
         case "fft" | "ifft":
             return builder.local("re", shape, floats), builder.local("im", shape, floats)

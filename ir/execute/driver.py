@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -16,12 +17,14 @@ from .inputs import check_facts, check_ranges, load_externals
 from .liveness import last_uses, made_by, needed_after
 from .memory import Budget, Memory, Slot
 from .nest import run_nest
-from .nodes import Node, materialised
+from .nodes import Node, TooLong, materialised
 from .opaque import run_opaque
 from .rounding import cast
 from .values import BOOL, NUMPY_TYPES, Array, Execution, Values, as_kind, as_scalar, problem_at
 
 DEFAULT_LIMIT_BYTES = 8 << 30
+_OPAQUE_BYTES = 16  # of an element: the widest type, complex128, is there before its halves are
+_MOST_TURNS = 1_000_000
 
 
 def execute(
@@ -51,6 +54,7 @@ def execute(
 class Runner:
     def __init__(self, memory: Memory, *, native: bool, keep: bool) -> None:
         self.memory, self.native, self.keep = memory, native, keep
+        self.turns = 0
 
     def run(self, body: Sequence[Statement], outer: Mapping[str, int], needed: frozenset[str]) -> None:
         """Runs statements in order and drops tensors after their last use."""
@@ -61,11 +65,15 @@ class Runner:
                     self.memory.drop(name)
 
     def statement(self, statement: Statement, outer: Mapping[str, int]) -> None:
+        self.turns += 1
+        if self.turns > _MOST_TURNS:
+            message = f"more than {_MOST_TURNS:,} statements would be executed, rounds of scans included"
+            raise problem_at(statement.source, message)
         match statement:
             case Declare():
                 self.declare(statement)
             case Nest():
-                run_nest(statement, self.memory, outer, native=self.native)
+                self.nest(statement, outer)
             case View():
                 self.view(statement, outer)
             case Opaque():
@@ -74,6 +82,12 @@ class Runner:
                 self.scan(statement, outer)
             case Branch():
                 self.branch(statement, outer)
+
+    def nest(self, statement: Nest, outer: Mapping[str, int]) -> None:
+        try:
+            run_nest(statement, self.memory, outer, native=self.native)
+        except TooLong as error:
+            raise problem_at(statement.source, f"{error.elements:,} points are too many to execute") from None
 
     def declare(self, statement: Declare) -> None:
         memory, name = self.memory, statement.tensor
@@ -116,6 +130,9 @@ class Runner:
 
     def opaque(self, statement: Opaque) -> None:
         inputs = [self._complete(name, statement.source) for name in statement.inputs]
+        for name in statement.outputs:
+            elements = math.prod(self.memory.tensors[name].shape)
+            self.memory.budget.demand(_OPAQUE_BYTES * elements, f"{statement.kind}()", statement.source)
         results = run_opaque(statement, inputs, swayed=self.memory.swayed)
         for name, values in zip(statement.outputs, results, strict=True):
             self.memory.store(name, as_kind(values, self.memory.tensors[name].dtype))

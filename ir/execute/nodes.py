@@ -16,6 +16,7 @@ from .values import NUMPY_TYPES, Array
 Slices: TypeAlias = tuple[slice, ...]
 ALL = slice(None)
 CHUNK_ELEMENTS = 1 << 16
+MOST_ELEMENTS = 1 << 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,21 @@ def joint_strides(nodes: Sequence[Node]) -> tuple[int, ...] | None:
     return max(with_strides, key=lambda node: node.size).strides if with_strides else None
 
 
+class TooLong(Exception):
+    """A statement with so many (`elements`) points that its turn would take many minutes."""
+
+    def __init__(self, elements: int) -> None:
+        super().__init__(elements)
+        self.elements = elements
+
+
 def chunks(shape: Sequence[int], order: Sequence[int], limit: int) -> Iterator[Slices]:
     """Slices that cover `shape` in parts of about `limit` elements; `order` lists the axes, outermost first.
 
     Axes outside of `order` stay whole."""
     inner = math.prod(shape)
+    if inner > MOST_ELEMENTS:
+        raise TooLong(inner)
     if inner <= limit:
         yield (ALL,) * len(shape)
         return

@@ -109,3 +109,20 @@ def test_loading_does_all_steps() -> None:
     for wrong in ("output =\n", "output z\n", "input x[T, D]\ny = x[T, 0]\noutput y\n"):
         with pytest.raises(IRError):
             load(wrong, bound({"x": "4 3"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("for k<10**30: y[k] = x[0, 0]\noutput y\n", "y has too many elements"),
+        ("for t<T: y[t] = sum(a<10**10, b<10**10: x[t, 0])\noutput y\n", "the iterators' extents are too large"),
+        ("for t<T: y[t] = (x[t*10**25, 0] else 0)\noutput y\n", "the index 10000000000000000000000000*t is too large"),
+        (
+            "for t<T, " + ", ".join(f"a{k}<1" for k in range(60)) + ": y[t] = x[t, 0]\noutput y\n",
+            "61 iterators; a statement has at most 48",
+        ),
+        ("tensor y[" + ", ".join(["1"] * 60) + "] = 0\noutput y\n", "y has 60 axes; at most 48"),
+    ],
+)
+def test_more_than_machine_integers_and_arrays_can_hold(text: str, said: str) -> None:
+    assert said in {problem.message for problem in faults(text)}

@@ -128,3 +128,21 @@ def test_trail_of_a_call():
     problem = failure(text, {"x": (4,)})
     assert problem.line == 3
     assert any("f" in step for step in problem.trail)
+
+
+def test_a_sum_over_more_points_than_anybody_waits_for():
+    problem = failure("input x[N]\nfor i<N: y[i] = sum(k<10**12: x[i])\noutput y", {"x": (4,)})
+    assert (problem.line, problem.message) == (3, "4,000,000,000,000 points are too many to execute")
+
+
+def test_scans_with_more_rounds_than_anybody_waits_for(monkeypatch):
+    monkeypatch.setattr("solar_agent.ir.execute.driver._MOST_TURNS", 100)
+    text = "input x[N]\nscan t<60 carry h = x:\n    for i<N: g[i] = h[i] + 1\n    next h = g\noutput h"
+    problem = failure(text, {"x": (4,)})
+    assert (problem.line, problem.message.partition(",")[0]) == (4, "more than 100 statements would be executed")
+
+
+def test_a_transform_of_more_points_than_fit_in_memory():
+    problem = failure("input x[N]\n(p, q) = rfft(x; n=10**12)\noutput p", {"x": (4,)})
+    assert problem.line == 3
+    assert problem.message.startswith("rfft() needs 8,000,000,000,016 bytes on top of")
