@@ -9,7 +9,7 @@ from .run import Step
 from .types import Assignment, Distribution
 
 ROUNDS = 2
-OTHERS: tuple[Distribution, ...] = ("ties", "negative", "uniform", "large", "tiny", "positive")
+OTHERS: tuple[Distribution, ...] = ("negative", "uniform", "ties", "large", "tiny", "positive")
 SEED_STRIDE = 1000
 
 
@@ -19,11 +19,17 @@ def first_round(assignments: Sequence[Assignment], seed: int) -> tuple[Step, ...
 
 
 def later_rounds(assignments: Sequence[Assignment], seed: int, trials: int | None) -> tuple[Step, ...]:
-    """The other distributions in turn, until `trials` promoted trials (default: two an assignment) are planned."""
+    """The other distributions in turn, until `trials` promoted trials (default: two an assignment, and each
+    distribution at least once) are planned; those beyond two an assignment are small."""
     count = len(assignments)
-    total = ROUNDS * count if trials is None else trials
+    total = max(ROUNDS * count, count + len(OTHERS)) if trials is None else trials
+    least = smallest(assignments)
     return tuple(
-        Step(number % count, seed * SEED_STRIDE + number, OTHERS[(number - count) % len(OTHERS)])
+        Step(
+            number % count if trials is not None or number < ROUNDS * count else least,
+            seed * SEED_STRIDE + number,
+            OTHERS[(number - count) % len(OTHERS)],
+        )
         for number in range(count, total)
     )
 

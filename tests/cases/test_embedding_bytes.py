@@ -69,7 +69,7 @@ def test_indices_are_drawn_inside_the_table(case: Case) -> None:
 
 def test_indices_repeat_in_some_trials(case: Case) -> None:
     drawn = case.trial("ties").inputs["words"]
-    assert len(np.unique(drawn)) <= 3 < drawn.size
+    assert len(np.unique(drawn)) <= drawn.size // 2
 
 
 @pytest.mark.parametrize(

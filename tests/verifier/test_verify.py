@@ -151,7 +151,7 @@ def test_a_right_text_is_verified():
     assert leaf.error < 1e-12
     assert len(certificate.sizes) == 3
     assert [trial.precision for trial in certificate.trials].count("native") == 1
-    assert len([trial for trial in certificate.trials if trial.precision == "promoted"]) == 6
+    assert len([trial for trial in certificate.trials if trial.precision == "promoted"]) == 9
     assert {"normal", "ties", "negative"} <= set(certificate.distributions)
 
 

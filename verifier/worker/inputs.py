@@ -3,7 +3,7 @@ so that whatever it derives from them (slices, transposes, softmax, masks) is ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,12 @@ NARROW_LIMITS = (2**7, 2**8, 2**15, 2**16)
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How inputs are drawn. `level` 0: the distribution as it is; 1: folded into get_inputs' range; 2: as get_inputs
-    draws by itself."""
+    draws by itself. `landmarks`: numbers of the source around which "ties" draws about half of the values."""
 
     distribution: Distribution
     level: int
     seed: int
+    landmarks: tuple[float, ...] = ()
 
 
 class Sampler(TorchFunctionMode):  # type: ignore[misc]
@@ -132,7 +133,9 @@ def _integers(shape: tuple[int, ...], domain: Domain, plan: Plan, generator: tor
     match plan.distribution:
         case "ties":
             few = torch.randint(low, high + 1, (3,), generator=generator)
-            return few[torch.randint(0, 3, shape, generator=generator)]
+            tied = few[torch.randint(0, 3, shape, generator=generator)]
+            around = [round(mark) + step for mark in plan.landmarks for step in (0, 1, -1)]
+            return _spread([value for value in around if low <= value <= high], tied, generator)
         case "large":
             edges = torch.tensor([low, min(low + 1, high), max(high - 1, low), high])
             at_edge = torch.randint(0, 2, shape, generator=generator).bool()
@@ -155,9 +158,7 @@ def _beyond(drawn: torch.Tensor, dtype: torch.dtype, generator: torch.Generator)
     """About half of the integers replaced by ones at and past the limits of narrower types."""
     limits = torch.iinfo(dtype)
     edges = [sign * (limit + step) for limit in NARROW_LIMITS for step in (-1, 0, 1) for sign in (-1, 1)]
-    fitting = torch.tensor([edge for edge in edges if limits.min <= edge <= limits.max])
-    chosen = fitting[torch.randint(0, len(fitting), drawn.shape, generator=generator)]
-    return torch.where(torch.randint(0, 2, drawn.shape, generator=generator).bool(), chosen, drawn)
+    return _or_one_of([edge for edge in edges if limits.min <= edge <= limits.max], drawn, generator)
 
 
 def _floats(shape: tuple[int, ...], plan: Plan, unit: bool, generator: torch.Generator) -> torch.Tensor:
@@ -176,7 +177,27 @@ def _floats(shape: tuple[int, ...], plan: Plan, unit: bool, generator: torch.Gen
         case "positive":
             return normal.abs() + 2.0**-6
         case "ties":
-            return torch.randint(-2, 4, shape, generator=generator).double()
+            tied = torch.randint(-2, 4, shape, generator=generator).double()
+            around = [mark + step for mark in plan.landmarks for step in (0.0, 0.25, -0.25)]
+            return _spread(around, tied, generator)
+
+
+def _or_one_of(values: Sequence[int], drawn: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """About half of `drawn` replaced by some of `values`, if there are any."""
+    if not values:
+        return drawn
+    chosen = torch.tensor(values, dtype=drawn.dtype)[torch.randint(0, len(values), drawn.shape, generator=generator)]
+    return torch.where(torch.randint(0, 2, drawn.shape, generator=generator).bool(), chosen, drawn)
+
+
+def _spread(values: Sequence[float], drawn: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """About half of `drawn` replaced, as far as it goes by different ones of `values`, the first of them first."""
+    places = torch.randperm(drawn.numel(), generator=generator)[: (drawn.numel() + 1) // 2]
+    if not values or not len(places):
+        return drawn
+    spread = drawn.flatten().clone()
+    spread[places] = torch.tensor(values, dtype=drawn.dtype)[torch.arange(len(places)) % len(values)]
+    return spread.reshape(drawn.shape)
 
 
 def _folded(shape: tuple[int, ...], plan: Plan, unit: bool, generator: torch.Generator) -> torch.Tensor:

@@ -22,7 +22,7 @@ _BATCH = re.compile(r"(^|[._])(batch(_?size)?|bs|bsz|n_?batch)$", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Knob:
     """Something to turn: a literal of the source or an axis of an input. `lone`: an input extent is just its value;
-    `spatial`: it is an extent of the third axis or a later one."""
+    `spatial`: it is an extent of the third axis or a later one; `data`: written in get_inputs, but no extent there."""
 
     label: str
     value: int
@@ -30,6 +30,7 @@ class Knob:
     batch: bool
     where: str
     spatial: bool = False
+    data: bool = False
 
 
 @dataclass(slots=True)
@@ -55,11 +56,13 @@ def active(knob: Knob) -> bool:
 
 
 def grouped(knobs: Iterable[Knob]) -> list[Group]:
-    """Groups by value; batch knobs of one value are a group of their own."""
+    """Groups by value; batch knobs of one value are a group of their own. What is data only is no group: a range of
+    values says no size unless a size has that value."""
     found: dict[tuple[int, bool], list[Knob]] = {}
     for knob in knobs:
         found.setdefault((knob.value, knob.batch), []).append(knob)
-    return [Group(tuple(members), value) for (value, _), members in found.items()]
+    sizes = {key: members for key, members in found.items() if not all(knob.data for knob in members)}
+    return [Group(tuple(members), value) for (value, _), members in sizes.items()]
 
 
 def multiples_of(factor: int) -> Iterator[int]:
@@ -105,7 +108,8 @@ def knobs_of(file: File, mode: Mode, full: Attempt) -> tuple[Knob, ...]:
         leading = base is not None and bool(axes) and (next(iter(base), ""), 0) in (axes or {})
         batch = lone and (leading or bool(_BATCH.search(spot.label)))
         spatial = any(axis >= 2 for _, axis in axes or ())
-        knobs.append(Knob(spot.label, spot.value, lone, batch, spot.where, spatial))
+        data = spot.where == "inputs" and axes is not None and not axes
+        knobs.append(Knob(spot.label, spot.value, lone, batch, spot.where, spatial, data))
     knobs = _one_batch(knobs)
     return (*knobs, *_free_axes(full, base, covered))
 

@@ -16,6 +16,8 @@ Position: TypeAlias = tuple[int, int, int, int]
 INPUT_NAMES = ("get_inputs", "example_inputs")
 INIT_NAME = "get_init_inputs"
 _MAX_POWER = 64
+_LEAST, _GREATEST = 2.0**-6, 2.0**14
+_MOST_LANDMARKS = 16
 _ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -195,6 +197,27 @@ def _unique(spots: list[Spot]) -> tuple[Spot, ...]:
         label = spot.label if count == 1 else f"{spot.label}#{count}"
         unique[spot.position] = Spot(label, spot.value, spot.where, spot.position)
     return tuple(unique.values())
+
+
+def landmarks(tree: ast.Module) -> tuple[float, ...]:
+    """Numbers of moderate size written in functions and classes, apart from those that make inputs, larger ones first:
+    results may change their form there (thresholds, limits)."""
+    made = (*INPUT_NAMES, INIT_NAME)
+    bodies = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in made
+    ]
+    nodes = [node for body in bodies for node in ast.walk(body)]
+    negated = {id(node.operand) for node in nodes if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)}
+    numbers = {
+        -float(node.value) if id(node) in negated else float(node.value)
+        for node in nodes
+        if isinstance(node, ast.Constant)
+        and type(node.value) in (int, float)
+        and _LEAST <= node.value <= _GREATEST
+    }
+    return tuple(sorted(numbers, key=lambda number: (-abs(number), number))[:_MOST_LANDMARKS])
 
 
 class _Replace(ast.NodeTransformer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from .inputs import Plan, make_inputs
 from .leaves import merged
 from .load import Built, File, build, execute, seed_everything
 from .modes import Follow, Placed, Run, Watch, Watched
+from .source import landmarks
 from .state import randomised, structural
 from .tensors import Block, blocks_of, dtype_name, install, renew, same, types_of, values, wide
 from .tree import Arguments, leaves_of, replace_tensors
@@ -238,14 +240,18 @@ def settled(prepared: Prepared, seed: int, distribution: Distribution) -> tuple[
     """A pair of runs whose outcome is as good as that of the program's own inputs and state, with notes on what had
     to be given up for it. Raises the program's own error when it fails on those, too."""
     notes: list[str] = []
-    for level in (0, 1, 2):
+    marks = landmarks(ast.parse(prepared.file.text)) if distribution == "ties" else ()
+    tries = [(0, marks)] if marks else []
+    for level, marks in (*tries, (0, ()), (1, ()), (2, ())):
         state = randomised(prepared.blocks, prepared.keep, distribution, seed)
-        pair = both(prepared, settle(prepared, Plan(distribution, level, seed), state))
+        pair = both(prepared, settle(prepared, Plan(distribution, level, seed, marks), state))
         if _as_good(prepared, pair):
             return pair, tuple(notes)
+        if marks:
+            continue
         if level == 0 and _blame_state(prepared, distribution, seed):
             state = randomised(prepared.blocks, prepared.keep, distribution, seed)
-            pair = both(prepared, settle(prepared, Plan(distribution, level, seed), state))
+            pair = both(prepared, settle(prepared, Plan(distribution, level, seed, marks), state))
             if _as_good(prepared, pair):
                 return pair, tuple(notes)
         if level == 0:
