@@ -223,8 +223,11 @@ def landmarks(tree: ast.Module) -> tuple[float, ...]:
 class _Replace(ast.NodeTransformer):
     def __init__(self, values: Mapping[Position, int]) -> None:
         self._values = values
+        self._lines = frozenset(position[0] for position in values)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.stmt) and self._lines.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1)):
+            return node
         if isinstance(node, ast.Constant | ast.BinOp):
             value = self._values.get(_position(node))
             if value is not None:
@@ -239,7 +242,7 @@ def rewritten(text: str, spots: tuple[Spot, ...], changes: Mapping[str, int]) ->
     if not values:
         return tree
     replaced: ast.Module = _Replace(values).visit(tree)
-    return ast.fix_missing_locations(replaced)
+    return replaced
 
 
 def imported_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
