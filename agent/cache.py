@@ -20,7 +20,7 @@ from .state import Options
 LANGUAGE_VERSION = 1
 LOCK_WAIT_S = 60
 # sqlite says these of a database that is whole: it is left where it is.
-INTACT = ("locked", "busy", "readonly", "read-only", "full", "unable to open", "permission")
+INTACT = ("locked", "busy", "readonly", "read-only", "full", "unable to open", "permission", "disk i/o")
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -221,27 +222,51 @@ cli.add_command(tools.doctor)
 
 
 def main() -> NoReturn:
+    _usable_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _usable_streams() -> None:
+    """A stream that was closed before the start swallows; one that cannot say a character shows its number."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and says every error in one line. The only place where any exception is caught."""
-    session: dict[str, bool] = {}
+    session = {"json": "--json" in arguments}  # known even where the arguments cannot be parsed
     try:
         code = cli.main(list(arguments), prog_name="solar-agent", standalone_mode=False, obj=session)
         sys.stdout.flush()
         return int(code or 0)
     except (click.Abort, KeyboardInterrupt):
-        console.error("interrupted; run the same command again, it resumes")
-        return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _told(INTERRUPTED, "interrupted; run the same command again, it resumes", json=session["json"])
+    except (BrokenPipeError, SystemExit):  # click ends the process over a broken pipe, and over nothing else
+        _drop_stdout()
         return BROKEN_PIPE
     except Exception as fault:  # noqa: BLE001
         code, message = faults.explained(fault)
         if session.get("debug"):
             traceback.print_exception(fault)
-        if session.get("json"):
+        return _told(code, message, json=session["json"])
+
+
+def _told(code: int, message: str, *, json: bool) -> int:
+    """An error as a line, and as a document where documents were asked for and stdout still takes them."""
+    try:
+        if json:
             console.emit({"error": message, "exit_code": code})
-        console.error(message)
-        return code
+        sys.stdout.flush()
+    except OSError:
+        _drop_stdout()
+    console.error(message)
+    return code
+
+
+def _drop_stdout() -> None:
+    """What stdout still holds cannot be written; nothing tries again on the way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import click
 
+LONGEST_S = 1e8  # about three years; clocks of the system take no more
 Command: TypeAlias = Callable[..., int]
 Decorator: TypeAlias = Callable[[Command], Command]
 T = TypeVar("T")
@@ -61,6 +63,19 @@ class ModelChoice:
     answer_tokens: int
     cache: bool
     resume: bool
+
+
+class AboveZero(click.FloatRange):
+    """A number above zero, and a finite one."""
+
+    def __init__(self, most: float = 1e12) -> None:
+        super().__init__(min=0, min_open=True, max=most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 def _packed(into: type[T], name: str, options: list[Decorator]) -> Decorator:
@@ -128,7 +143,7 @@ def program_options(command: Command) -> Command:
         ),
         click.option(
             "--time-limit",
-            type=click.FloatRange(min=0, min_open=True),
+            type=AboveZero(LONGEST_S),
             metavar="SECONDS",
             help="Longest time for one run of the program.",
         ),
@@ -139,7 +154,14 @@ def program_options(command: Command) -> Command:
 def trial_options(command: Command) -> Command:
     options: list[Decorator] = [
         click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Comparisons with the original."),
-        click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of weights and inputs."),
+        click.option(
+            "--seed",
+            type=click.IntRange(-(1 << 31), (1 << 31) - 1),
+            default=0,
+            show_default=True,
+            metavar="N",
+            help="Seed of weights and inputs.",
+        ),
     ]
     return _packed(TrialChoice, "trial", options)(command)
 
@@ -164,7 +186,7 @@ def device_options(command: Command) -> Command:
 
 def model_options(command: Command) -> Command:
     positive = click.IntRange(min=1)
-    above_zero = click.FloatRange(min=0, min_open=True)
+    above_zero = AboveZero()
     options: list[Decorator] = [
         click.option(
             "--translator",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -70,7 +71,7 @@ def _prices(text: str | None) -> Prices | None:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         values = []
-    if len(values) not in (2, 3) or min(values) < 0:
+    if len(values) not in (2, 3) or not all(0 <= value < math.inf for value in values):
         raise UsageFault(
             f"--prices {text!r} is not IN,OUT or IN,OUT,CACHED; give US dollars per million tokens: 2.5,10"
         )

@@ -43,6 +43,7 @@ from .types import (
 
 _START = "import sys; from solar_agent.verifier.worker.main import main; main(*map(int, sys.argv[1:]))"
 _INPUT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z0-9]+)\s*\[([^\]]*)\]\s*(?:,|$)")
+_SIZE = re.compile("[0-9]{1,12}")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LARGEST_REPLY = 256 << 20
 _GRACE_S = 0.5
@@ -57,8 +58,8 @@ def parse_inputs(text: str) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         if match is None or match[2] not in DTYPES:
             raise BadInput(f'--inputs: expected name=type[sizes], like "x=f32[8,128]", at "{text[position:].strip()}"')
         sizes = [part.strip() for part in match[3].split(",") if part.strip()]
-        if not all(part.isdigit() for part in sizes):
-            raise BadInput(f"--inputs: the sizes of {match[1]} must be whole numbers, not [{match[3]}]")
+        if not all(_SIZE.fullmatch(part) for part in sizes):
+            raise BadInput(f"--inputs: the sizes of {match[1]} must be whole numbers below 10^12, not [{match[3]}]")
         found.append((match[1], match[2], tuple(int(part) for part in sizes)))
         position = match.end()
     return tuple(found)

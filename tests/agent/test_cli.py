@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -225,3 +227,74 @@ def test_document_of_an_unverified_text() -> None:
     assert made["warnings"] == ["w", "attempts spent; next"]
     # JSON has no infinity.
     assert json.loads(dumps(made))["certificate"]["leaves"][0]["error"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--json"], ["nope", "--json"], ["analyze", "x", "--nope", "--json"], ["cache", "nope", "--json"]],
+)
+def test_arguments_that_cannot_be_parsed_get_a_document_too(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = Said(capsys, *arguments)
+    assert (said.code, said.document["exit_code"]) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--time-limit", "nan"), ("--time-limit", "inf"), ("--time-limit", "1e300"), ("--time-limit", "0"),
+        ("--budget", "nan"), ("--budget", "inf"), ("--max-cost", "nan"), ("--prices", "nan,1"), ("--prices", "1,inf"),
+        ("--seed", "99999999999999999999"), ("--seed", "0.5"),
+    ],
+)  # fmt: skip
+def test_numbers_out_of_range(option: str, value: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    file.write_text("")
+    said = Said(capsys, "translate", file, option, value)
+    assert said.code == 2
+    assert option in said.err and said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sizes", ["99999999999999999999", "²", "1e3", "-1"])
+def test_sizes_that_are_none(sizes: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name in ("x.py", "x.alir"):
+        (tmp_path / name).write_text("x\n")
+    said = Said(capsys, "verify", tmp_path / "x.py", "--ir", tmp_path / "x.alir", "-q", "--inputs", f"x=f32[{sizes}]")
+    assert (said.code, said.err.split(",")[0]) == (
+        2,
+        "error: --inputs: the sizes of x must be whole numbers below 10^12",
+    )
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code"),
+    [("> /dev/full", 2), (">&-", 0), ("2>&-", 0), ("| true; exit ${PIPESTATUS[0]}", 141)],
+    ids=["full", "stdout-closed", "stderr-closed", "pipe"],
+)
+def test_streams_that_cannot_be_written(redirected: str, code: int, tmp_path: Path) -> None:
+    """Through a real process; `arch ls --json` writes at once, so the pipe is closed first."""
+    script = "import sys, time; from solar_agent.agent.cli import main; time.sleep(0.3); main()"
+    line = f"{sys.executable} -c '{script}' arch ls --json {redirected}"
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == code
+    assert "Traceback" not in ran.stderr and "Exception ignored" not in ran.stderr
+
+
+def interrupt(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_a_document_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_module.tools, "environment_report", interrupt)
+    said = Said(capsys, "doctor", "--json")
+    assert (said.code, said.document["exit_code"]) == (130, 130)
+    assert said.err.lstrip("\n").startswith("error: interrupted")
+
+
+def test_a_stream_without_our_characters() -> None:
+    script = "from solar_agent.agent.cli import _usable_streams; _usable_streams(); print('\u2026\u00e9')"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, env={"PYTHONIOENCODING": "latin-1"}
+    )
+    assert ran.stdout == b"\\u2026\xe9\n"
