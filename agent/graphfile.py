@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +73,7 @@ def read_graph(path: Path, content: str) -> Lifted:
         raise UsageFault(f"`{SECTION}` in {path} is damaged ({error}); lift the program again") from None
 
 
-def _section(origin: dict[str, object]) -> str:
+def _section(origin: Mapping[str, object]) -> str:
     """The text as a block, the rest as plain lines."""
     import yaml
 
@@ -83,7 +84,7 @@ def _section(origin: dict[str, object]) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
     Blocks.add_representer(str, block)
-    return yaml.dump({SECTION: origin}, Dumper=Blocks, sort_keys=False, allow_unicode=True, width=1 << 20)
+    return yaml.dump({SECTION: dict(origin)}, Dumper=Blocks, sort_keys=False, allow_unicode=True, width=1 << 20)
 
 
 def _sha256(layers: object) -> str | None:

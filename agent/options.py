@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -66,16 +65,24 @@ class ModelChoice:
 
 
 class AboveZero(click.FloatRange):
-    """A number above zero, and a finite one."""
+    """A number above zero and up to `most`, so no infinity and not "not a number"."""
 
     def __init__(self, most: float = 1e12) -> None:
-        super().__init__(min=0, min_open=True, max=most)
+        super().__init__(min=0, min_open=True)
+        self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401
         number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail(f"{value!r} is not a number", param, ctx)
+        if not number <= self._most:
+            self.fail(f"{value} is not a number up to {self._most:g}", param, ctx)
         return number
+
+
+class Seed(click.types.IntParamType):
+    """What random generators take: 32 bits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:  # noqa: ANN401
+        return int(click.IntRange(-(1 << 31), (1 << 31) - 1).convert(value, param, ctx))
 
 
 def _packed(into: type[T], name: str, options: list[Decorator]) -> Decorator:
@@ -155,12 +162,7 @@ def trial_options(command: Command) -> Command:
     options: list[Decorator] = [
         click.option("--trials", type=click.IntRange(min=1), metavar="N", help="Comparisons with the original."),
         click.option(
-            "--seed",
-            type=click.IntRange(-(1 << 31), (1 << 31) - 1),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="Seed of weights and inputs.",
+            "--seed", type=Seed(), default=0, show_default=True, metavar="N", help="Seed of weights and inputs."
         ),
     ]
     return _packed(TrialChoice, "trial", options)(command)

@@ -21,12 +21,16 @@ def read_yaml(text: str) -> Any:  # noqa: ANN401
     try:
         for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.AliasEvent):
-                raise YamlError(f"line {event.start_mark.line + 1} has an alias (*{event.anchor}); write it out")
+                raise YamlError(f"{_line(event)} has an alias (*{event.anchor}); write it out")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEEPEST:
-                raise YamlError(f"line {event.start_mark.line + 1} is nested too deeply")
+                raise YamlError(f"{_line(event)} is nested too deeply")
         return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         raise YamlError(f"not YAML: {' '.join(str(error).split())}") from None
     except (ValueError, KeyError, AttributeError) as error:  # a scalar that is not of the type its tag or form says
         raise error if isinstance(error, YamlError) else YamlError(f"not YAML: {error}") from None
+
+
+def _line(event: Any) -> str:  # noqa: ANN401
+    return f"line {event.start_mark.line + 1}"
