@@ -214,7 +214,8 @@ def landmarks(tree: ast.Module) -> tuple[float, ...]:
         -float(node.value) if id(node) in negated else float(node.value)
         for node in nodes
         if isinstance(node, ast.Constant)
-        and type(node.value) in (int, float)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
         and _LEAST <= node.value <= _GREATEST
     }
     return tuple(sorted(numbers, key=lambda number: (-abs(number), number))[:_MOST_LANDMARKS])
