@@ -90,11 +90,10 @@ def _translator(found: Findings) -> str:
     if info is None:
         return ""
     parts = [info.name if info.model is None else f"{info.name} {info.model}"]
-    if found.from_cache:
-        parts.append("from the cache, checked again")
-    else:
+    if not found.from_cache:
         parts.append(f"{info.attempts} attempt{'' if info.attempts == 1 else 's'}")
-        parts.append(f"{info.usage.input_tokens:,} tokens in, {info.usage.output_tokens:,} out")
+        if info.usage.input_tokens or info.usage.output_tokens:
+            parts.append(f"{info.usage.input_tokens:,} tokens in, {info.usage.output_tokens:,} out")
     if info.cost_usd is not None:
         parts.append(f"${info.cost_usd:.4f}")
     if info.why:
@@ -105,7 +104,9 @@ def _translator(found: Findings) -> str:
 def _checks(console: Console, certificate: Certificate) -> None:
     """How the verdict came about: sizes, trials, distributions, errors, and what was not tried."""
     counts = Counter(trial.precision for trial in certificate.trials)
-    telling = sum(trial.informative for trial in certificate.trials)
+    # Results of one element are judged together, so a trial on its own does not know that it tells.
+    leaves = max((leaf.informative_trials for leaf in certificate.leaves), default=0)
+    telling = max(leaves, sum(trial.informative for trial in certificate.trials))
     kinds = ", ".join(f"{count} {precision}" for precision, count in sorted(counts.items(), reverse=True))
     told = f"{len(certificate.trials)} ({kinds}), {telling} of them could tell right from wrong" if kinds else "none"
     rows = [("trials", told)]
@@ -114,7 +115,7 @@ def _checks(console: Console, certificate: Certificate) -> None:
         rows += [("size", size.label) for size in certificate.sizes]
     rows += [("output", _leaf(leaf)) for leaf in certificate.leaves]
     listed = [
-        ("not tried", certificate.untested_decisions),
+        ("not tried", certificate.untested_decisions if certificate.verdict != "unverified" else ()),
         ("assumed", certificate.assumed_ranges),
         ("no effect", certificate.dead),
         ("unused", certificate.unused_state),
@@ -146,18 +147,20 @@ def _leaf(leaf: LeafRecord) -> str:
 
 def _work(console: Console, analysis: Analysis) -> None:
     counts = analysis.counts
-    nominal = f" ({amount(counts.macs_nominal)} without guards)" if counts.macs_nominal != counts.macs else ""
+    macs, unguarded = amount(counts.macs), amount(counts.macs_nominal)
+    nominal = f" ({unguarded} without guards)" if unguarded != macs else ""
+    own = "" if all(one.precision.startswith("as written") for one in analysis.bounds.values()) else " in its own types"
     rows = [
         (
             "work",
-            f"{amount(counts.macs)} multiply-adds{nominal}, {amount(counts.vector_ops)} vector, "
+            f"{macs} multiply-adds{nominal}, {amount(counts.vector_ops)} vector, "
             f"{amount(counts.special_ops)} special operations",
         ),
         (
             "traffic",
-            f"{amount(counts.fused_bytes, 'B')} at least: inputs {amount(counts.input_bytes, 'B')}, weights "
+            f"{amount(counts.fused_bytes, 'B')} at least{own}: inputs {amount(counts.input_bytes, 'B')}, weights "
             f"{amount(counts.weight_bytes, 'B')}, outputs {amount(counts.output_bytes, 'B')}; "
-            f"{amount(counts.unfused_bytes, 'B')} statement by statement",
+            f"{amount(counts.unfused_bytes, 'B')} operation by operation",
         ),
     ]
     _rows(console, rows)

@@ -87,6 +87,13 @@ def test_the_verdict_and_how_it_came_about(found: Findings, capsys: pytest.Captu
     assert shown[-2:] == ["warnings", "careful"]
 
 
+def test_results_of_one_element_are_judged_together(found: Findings, capsys: pytest.CaptureFixture[str]) -> None:
+    trials = tuple(TrialRecord(number, number, "normal", "promoted", False) for number in range(3))
+    loss = LeafRecord("result", "", "f32", (), "verified", 0.0, 1e-9, 1.0, 3)
+    shown = lines_of(replace(found, certificate=replace(CERTIFICATE, trials=trials, leaves=(loss,))), capsys)
+    assert "trials      3 (3 promoted), 3 of them could tell right from wrong" in shown
+
+
 def test_bounds_of_each_device(found: Findings, capsys: pytest.CaptureFixture[str]) -> None:
     shown = lines_of(found, capsys)
     assert found.analysis is not None
@@ -143,6 +150,7 @@ def test_a_failure_is_shown_with_its_line_and_the_attempts_before_it(capsys: pyt
     shown = lines_of(failed, capsys)
     assert "translator  openai m, 2 attempts, 1,200 tokens in, 30 out, $0.0125, asked for" in shown
     assert "attempt     1: translate, unverified" in shown
+    assert not any(line.startswith("not tried") for line in shown)
     assert "trials      none" in shown
     assert "compare: line 4: the result differs" in shown
 
