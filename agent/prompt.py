@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -65,7 +65,9 @@ def render_for(path: Path, options: Options) -> RenderedPrompt:
     with open_reference(
         path, entry=options.entry, inputs=options.inputs, mode=options.mode, limits=limits
     ) as reference:
-        return first_prompt(gathered(reference.describe()))
+        description = reference.describe()
+    rendered = first_prompt(gathered(description))
+    return replace(rendered, warnings=tuple(dict.fromkeys((*description.warnings, *rendered.warnings))))
 
 
 def first_prompt(facts: Facts) -> RenderedPrompt:

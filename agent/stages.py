@@ -31,7 +31,10 @@ def run_options(
     if model.max_cost is not None and model.prices is None:
         raise UsageFault("--max-cost needs prices to count with; add --prices IN,OUT (US dollars per million tokens)")
     if model.translator not in TRANSLATORS and not model.translator.startswith("replay:"):
-        raise UsageFault(f"--translator {model.translator!r} is unknown; choose {', '.join(TRANSLATORS)} or replay:DIR")
+        offered = ", ".join(name for name in TRANSLATORS if name != "builtin")
+        raise UsageFault(f"--translator {model.translator!r} is unknown; choose {offered} or replay:DIR")
+    if model.answer is not None:
+        _check_answer(model.answer, model.translator)
     return Options(
         translator=model.translator,
         provider=model.provider,
@@ -62,6 +65,12 @@ def run_options(
 
 def options_of(program: ProgramChoice) -> Options:
     return Options(entry=program.entry, inputs=program.inputs, mode=program.mode, time_limit_s=program.time_limit)
+
+
+def _check_answer(answer: Path, translator: str) -> None:
+    if translator != "manual":
+        raise UsageFault(f"--answer is read by --translator manual, not by {translator}; add --translator manual")
+    read_text(answer, "the model's whole answer, or the text alone")
 
 
 def _prices(text: str | None) -> Prices | None:
@@ -127,7 +136,7 @@ def translated(file: Path, options: Options, archs: Sequence[Arch], precision: s
         text=result.text,
         certificate=result.certificate,
         written=(result.saved,) if result.saved else (),
-        warnings=result.warnings,
+        warnings=(*result.warnings, *(result.certificate.warnings if result.certificate else ())),
         message="" if result.stop == "accepted" else result.message,
     )
     return analysed(found, archs, precision) if result.stop == "accepted" else found
@@ -139,6 +148,11 @@ def checked(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, pr
 
     program_file(file)
     text = read_text(ir, "a text in the loop language")
+    if any(line.startswith("```") for line in text.splitlines()):
+        raise UsageFault(
+            f"{ir} is a whole answer, and --ir takes the text alone; keep what is between the ``` lines, or give the "
+            "answer to `translate` with --translator manual --answer"
+        )
     progress(Progress("load", f"starting {file.name} in a process of its own"))
     with _reference(file, program) as reference:
         description = reference.describe()
@@ -178,7 +192,7 @@ def cached(file: Path, program: ProgramChoice) -> Findings:
         from_cache=True,
         text=result.text,
         certificate=result.certificate,
-        warnings=result.warnings,
+        warnings=(*result.warnings, *(result.certificate.warnings if result.certificate else ())),
     )
 
 

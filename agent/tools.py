@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STATE_COLOURS = {"ok": "green", "note": "yellow", "fault": "red"}
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def arch() -> None:
     """Devices that bounds are given for."""
 
@@ -113,7 +113,7 @@ def _device(device: Arch) -> dict[str, Json]:
     return asdict(device)
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def cache() -> None:
     """Verified translations of earlier runs."""
 

@@ -54,7 +54,8 @@ def stored_translation(path: Path, options: Options) -> TranslationResult | None
         certificate, description = Certificate.from_json(entry.certificate), Description.from_json(entry.description)
     except (DamagedCertificate, ValueError):
         return None
-    return _from_cache(entry.text, certificate, description, tuple(cache.warnings))
+    why = "a verified text of an earlier run, not run again"
+    return _from_cache(entry.text, certificate, description, tuple(cache.warnings), why)
 
 
 def checker_for(reference: Reference, options: Options) -> Checker:
@@ -105,11 +106,12 @@ def cached_translation(
     if certificate is None:
         _tell(options, "recheck", "the cached text does not pass any more; translating anew")
         return None
-    return _from_cache(entry.text, certificate, description, (*description.warnings, *cache.warnings))
+    why = "a verified text of an earlier run, checked again with one trial"
+    return _from_cache(entry.text, certificate, description, (*description.warnings, *cache.warnings), why)
 
 
 def _from_cache(
-    text: str, certificate: Certificate, description: Description, warnings: tuple[str, ...]
+    text: str, certificate: Certificate, description: Description, warnings: tuple[str, ...], why: str
 ) -> TranslationResult:
     verdict = certificate.verdict
     return TranslationResult(
@@ -120,7 +122,7 @@ def _from_cache(
         text=text,
         certificate=certificate,
         description=description,
-        translator=TranslatorInfo("cache", None, 0, Usage(), None, "the cache has a verified text of this program"),
+        translator=TranslatorInfo("cache", None, 0, Usage(), None, why),
         from_cache=True,
         warnings=warnings,
     )

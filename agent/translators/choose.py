@@ -24,7 +24,8 @@ FIRST_MODELS: dict[Provider, str] = {"anthropic": "claude-opus-5-5", "openai": "
 NO_KEY = "no-key-needed"
 HELP = (
     "set it, or name a compatible server with --translator openai --base-url URL --model NAME, or use "
-    "--translator manual (you bring the answer) or --translator replay:DIR (recorded answers)"
+    "--translator manual (you take the prompt to a model and bring the answer) or --translator replay:DIR (recorded "
+    "answers)"
 )
 
 

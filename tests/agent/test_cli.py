@@ -63,6 +63,7 @@ def test_alone_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["prompt", "x.py"], "error: there is no file x.py; check the path"),
         (["verify", "x.py", "--ir", "y"], "error: there is no file x.py; check the path"),
         (["analyze", "x.yaml"], "error: there is no file x.yaml; check the path"),
+        (["cache"], "error: Missing command; see `solar-agent cache --help`"),
         (["cache", "rm"], "error: give either KEY or --all; see `solar-agent cache rm --help`"),
         (
             ["cache", "show", "zz"],

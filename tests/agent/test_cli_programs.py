@@ -85,6 +85,24 @@ def test_without_a_key_it_says_what_would_do(capsys: pytest.CaptureFixture[str],
     assert_nothing_left(tmp_path)
 
 
+def test_files_that_hold_no_answer_or_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    put(SOURCE, f"Here it is.\n```alir\n{RIGHT}```\n")
+    fenced = Said(capsys, "verify", "x.py", "--ir", "x.alir", "--quiet")
+    assert (fenced.code, fenced.out) == (2, "") and "x.alir is a whole answer" in fenced.err
+    missing = Said(capsys, "translate", "x.py", "--translator", "manual", "--answer", "nowhere", "--quiet")
+    assert (missing.code, missing.out) == (2, "") and "there is no file nowhere" in missing.err
+    unread = Said(capsys, "translate", "x.py", "--answer", "x.alir", "--quiet")
+    assert (unread.code, unread.out) == (2, "") and "add --translator manual" in unread.err
+
+
+def test_a_prompt_for_a_program_that_fails_comes_with_a_warning(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    put(HEAD + "    def forward(self, x):\n        return x @ x[:, 1:]\n" + TAIL.format(size=3))
+    result = Said(capsys, "prompt", "x.py", "--quiet")
+    assert result.code == 0 and "warning: the shapes of the results at full size are not known" in result.err
+
+
 def test_an_empty_answer_of_the_model(capsys: pytest.CaptureFixture[str], server: Server, tmp_path: Path) -> None:
     put(SOURCE)
     server.script = [said("openai", "")]
@@ -124,7 +142,7 @@ def test_the_whole_job_and_what_is_cached(capsys: pytest.CaptureFixture[str], se
 
     again = Said(capsys, "translate", "x.py", *options, "--quiet")
     assert (again.code, again.err) == (0, "")
-    assert "from the cache, checked again" in again.out
+    assert "cache, a verified text of an earlier run, checked again" in again.out
     assert len(server.requests) == 1
 
     cached = Said(capsys, "analyze", "x.py", "--json")
