@@ -120,12 +120,12 @@ def test_entries(program):
         ("import torch\n\ndef fn(x) return x\n", r"^case\.py:3: SyntaxError: "),
         ("import torch\nimport nosuchlibrary\n", r"^case\.py:2: cannot import nosuchlibrary: "),
         ("import torch\nx = 1 / 0\ndef fn(x): return x\n", r"^case\.py:2: ZeroDivisionError: division by zero"),
-        ("x = 3\n", r"^case\.py has no Model, .* nothing: it defines no module and no function$"),
+        ("x = 3\n", r"^case\.py has no Model, .* it offers nothing, no module and no function$"),
         ("import jax\ndef fn(x): return x\n", r"^case\.py is a JAX program; "),
         ("import torch\ndef fn(x): return x\n", r'^case\.py has no get_inputs .* "x=f32\[8,128\]"$'),
         (
             "import torch\ndef fn(x): return x\ndef get_inputs(): return [torch.ones(2), torch.ones(2)]\n",
-            r"^get_inputs does not fit forward\(x\): too many positional arguments$",
+            r"^the inputs \(get_inputs or --inputs\) do not fit the signature \(x\): too many positional arguments$",
         ),
     ],
 )
@@ -138,7 +138,7 @@ def test_unusable_files(program, tmp_path, text, message):
 
 
 def test_candidates_are_listed(program):
-    with pytest.raises(Refused, match=r"choose with --entry among First, Second$"):
+    with pytest.raises(Refused, match=r"it offers First, Second$"):
         program("choices").describe()
     with pytest.raises(Refused, match=r'has no "Third"; it offers First, Second$'):
         program("choices", entry="Third").describe()

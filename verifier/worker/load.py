@@ -132,15 +132,15 @@ def _find_entry(tree: ast.Module, entry: str | None, path: Path) -> tuple[str, L
     if len(named) == 1 and not modules:
         return named[0], "function"
     raise Refused(
-        f"{path.name} has no Model, no only nn.Module and no only function named fn, forward or run; "
-        f"choose with --entry among {_listed(modules + functions)}",
+        f"{path.name} has no Model, nor one nn.Module alone, nor one function named fn, forward or run; "
+        f"--entry chooses: it offers {_listed(modules + functions)}",
         "bad_input",
     )
 
 
 def _listed(names: list[str]) -> str:
     shown = [name for name in names if name not in (*_INPUT_SOURCES, INIT_NAME)]
-    return ", ".join(shown) if shown else "nothing: it defines no module and no function"
+    return ", ".join(shown) if shown else "nothing, no module and no function"
 
 
 def _has_forward(cls: ast.ClassDef, classes: list[ast.ClassDef]) -> bool:

@@ -94,7 +94,8 @@ def name_arguments(made: Any, signature: inspect.Signature) -> Arguments:  # noq
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise Refused(f"get_inputs does not fit forward{signature}: {error}", "bad_input") from None
+        message = f"the inputs (get_inputs or --inputs) do not fit the signature {signature}: {error}"
+        raise Refused(message, "bad_input") from None
     bound.apply_defaults()
     tensors: dict[str, torch.Tensor] = {}
     others: dict[str, object] = {}
