@@ -122,8 +122,8 @@ def notes(work: Work) -> tuple[str, ...]:
         found.append(f"not needed by any output, not counted: lines {', '.join(map(str, lines))}")
     for charge in work.charges:
         if charge.indirect:
-            found.append(f"{charge.name}: rows are chosen by data; at most {charge.elements} elements are charged, "
-                         "fewer when indices repeat")
+            found.append(f"{charge.name}: rows are chosen by data; at most {charge.elements} elements, charged "
+                         "as if no index repeated; a kernel reads fewer when indices repeat")
         if charge.covered:
             size = bytes_of(charge.dtype, charge.elements)
             found.append(f"{charge.name}: its values are known from a fact; {size} bytes less if it is not read")
