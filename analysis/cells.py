@@ -204,21 +204,7 @@ def _apply_claim(read: Read, claim: Claim, settle: Settle, knowledge: Knowledge)
             atom = pattern.terms[0][0]
             assert isinstance(atom, Iter)
             values[atom.name] = index
-    return simplify(_substitute(claim.right, values), settle, knowledge)
-
-
-def _substitute(expr: Expr, values: Mapping[str, Index]) -> Expr:
-    match expr:
-        case Read(tensor, index, fill):
-            return Read(tensor, tuple(indices.substitute(part, values) for part in index), fill)
-        case Apply(op, args, dtype):
-            return Apply(op, tuple(_substitute(arg, values) for arg in args), dtype)
-        case Cast(arg, dtype):
-            return Cast(_substitute(arg, values), dtype)
-        case IndexValue(index_):
-            return IndexValue(indices.substitute(index_, values))
-        case Const():
-            return expr
+    return simplify(indices.substitute_in(claim.right, values), settle, knowledge)
 
 
 def _index_comparison(op: str, args: Sequence[Expr]) -> Compare | None:

@@ -67,7 +67,8 @@ def _moved(nest: Nest, inner: Loop, outer: Loop) -> Nest | None:
     conditions = (*kept, *open_ends)
     loops = tuple(Loop(name, indices.constant(size)) if loop is inner else loop for loop in nest.loops)
     where = conditions[0] if len(conditions) == 1 else AllOf(conditions)
-    return Nest(loops, where, nest.target, nest.at, nest.combine, _substitute(nest.value, values), nest.source)
+    value = indices.substitute_in(nest.value, values)
+    return Nest(loops, where, nest.target, nest.at, nest.combine, value, nest.source)
 
 
 def _condition(condition: Condition, values: dict[str, Index]) -> Condition:
@@ -113,18 +114,3 @@ def _all_indices(expr: Expr) -> Iterator[Index]:
             yield index_
         case Const():
             return
-
-
-def _substitute(expr: Expr, values: dict[str, Index]) -> Expr:
-    match expr:
-        case Read(tensor, index, fill):
-            return Read(tensor, tuple(indices.substitute(part, values) for part in index), fill)
-        case Apply(op, args, dtype):
-            return Apply(op, tuple(_substitute(arg, values) for arg in args), dtype)
-        case Cast(arg, dtype):
-            return Cast(_substitute(arg, values), dtype)
-        case IndexValue(index_):
-            return IndexValue(indices.substitute(index_, values))
-        case Const():
-            return expr
-

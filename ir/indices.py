@@ -197,6 +197,21 @@ def reads(expr: Expr) -> Iterator[Read]:
             return
 
 
+def substitute_in(expr: Expr, values: Mapping[str, Index]) -> Expr:
+    """Replaces iterators by indices in every index of an expression."""
+    match expr:
+        case Read(tensor, index, fill):
+            return Read(tensor, tuple(substitute(part, values) for part in index), fill)
+        case Apply(op, args, dtype):
+            return Apply(op, tuple(substitute_in(arg, values) for arg in args), dtype)
+        case Cast(arg, dtype):
+            return Cast(substitute_in(arg, values), dtype)
+        case IndexValue(index_):
+            return IndexValue(substitute(index_, values))
+        case Const():
+            return expr
+
+
 def index_reads(index: Index) -> Iterator[Read]:
     for atom, _ in index.terms:
         match atom:
