@@ -1,0 +1,194 @@
+"""From a vector of numbers to an expression that has these values in all samples.
+
+Sources in order: a constant; a size or loop index by its name; an attribute; a product, quotient, sum or difference
+of two of them or with a constant; of three. For floats also roots, reciprocals and logarithms of such expressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from .model import Num, Symbol
+
+Values = tuple[int | float, ...]
+_CLOSE = 4e-16
+_SMALL = 64
+
+
+def literal(value: float) -> str:
+    """A number as a text writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if math.isnan(value):
+        return "(inf - inf)"
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+
+
+def atom(text: str) -> str:
+    """`text` fit to stand next to an operator."""
+    return text if text.replace("_", "").replace(".", "").isalnum() or _is_call(text) else f"({text})"
+
+
+def _is_call(text: str) -> bool:
+    """A call or parenthesis that spans the whole text."""
+    head, bracket, _ = text.partition("(")
+    if not bracket or not text.endswith(")") or not (head == "" or head.replace("_", "").isalnum()):
+        return False
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and letter == ")" and position < len(text) - 1:
+            return False
+    return True
+
+
+def express(number: Num, symbols: Sequence[Symbol]) -> str | None:
+    """An expression in `symbols` (best first) for `number`; None when there is none."""
+    constant = number.constant
+    if constant is not None:
+        return literal(constant)
+    if all(isinstance(value, int) for value in number.values):
+        return _integer(number.values, symbols)
+    return _float(number.values, symbols)
+
+
+def _integer(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    whole = [symbol for symbol in symbols if all(isinstance(value, int) for value in symbol.values)]
+    varied = [symbol for symbol in whole if len(set(symbol.values)) > 1]
+    for finder in (_same, _with_constant, _of_two, _two_and_constant, _of_three):
+        found = finder(wanted, varied)
+        if found is not None:
+            return found
+    return None
+
+
+def _same(wanted: Values, symbols: Iterable[Symbol]) -> str | None:
+    return next((symbol.text for symbol in symbols if symbol.values == wanted), None)
+
+
+def _with_constant(wanted: Values, symbols: Iterable[Symbol]) -> str | None:
+    """k*s, s//k, s + k, s - k, k - s, (s + k)//2."""
+    for symbol in symbols:
+        for text in _scaled(wanted, symbol):
+            return text
+    for symbol in symbols:
+        for text in _moved(wanted, symbol):
+            return text
+    return None
+
+
+def _scaled(wanted: Values, symbol: Symbol) -> Iterator[str]:
+    values = symbol.values
+    if 0 in values:
+        return
+    factor = wanted[0] // values[0]
+    if factor and all(w == factor * v for w, v in zip(wanted, values, strict=True)):
+        yield f"{factor}*{atom(symbol.text)}" if factor != -1 else f"-{atom(symbol.text)}"
+    if wanted[0]:
+        for divisor in {values[0] // wanted[0], values[0] // wanted[0] - 1, 2, 3, 4, 8, 16}:
+            if divisor > 1 and all(w == v // divisor for w, v in zip(wanted, values, strict=True)):
+                yield f"{atom(symbol.text)}//{divisor}"
+                return
+
+
+def _moved(wanted: Values, symbol: Symbol) -> Iterator[str]:
+    shift = wanted[0] - symbol.values[0]
+    if shift and all(w == v + shift for w, v in zip(wanted, symbol.values, strict=True)):
+        yield f"{symbol.text} + {shift}" if shift > 0 else f"{symbol.text} - {-shift}"
+    total = wanted[0] + symbol.values[0]
+    if all(w == total - v for w, v in zip(wanted, symbol.values, strict=True)):
+        yield f"{total} - {atom(symbol.text)}"
+    for divisor in (2, 3, 4):
+        for up in (1, -1, 2, 3):
+            if all(w == (v + up) // divisor for w, v in zip(wanted, symbol.values, strict=True)):
+                yield f"({symbol.text} {'+' if up > 0 else '-'} {abs(up)})//{divisor}"
+    twice = wanted[0] - 2 * symbol.values[0]
+    if all(w == 2 * v + twice for w, v in zip(wanted, symbol.values, strict=True)):
+        yield f"2*{atom(symbol.text)} {'+' if twice > 0 else '-'} {abs(twice)}"
+
+
+_OPERATIONS: tuple[tuple[str, Callable[[int, int], int | None]], ...] = (
+    ("*", lambda a, b: a * b),
+    ("//", lambda a, b: a // b if b > 0 and a % b == 0 else None),
+    ("-", lambda a, b: a - b),
+    ("+", lambda a, b: a + b),
+)
+
+
+def _pairs(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
+    """All s op t, near ones first."""
+    for last in range(len(symbols)):
+        for first in range(last + 1):
+            for left, right in {(first, last): None, (last, first): None}:
+                yield from _combined(symbols[left], symbols[right], same=left == right)
+
+
+def _combined(left: Symbol, right: Symbol, same: bool) -> Iterator[Symbol]:
+    for operator, compute in _OPERATIONS:
+        if same and operator in ("//", "-", "+"):
+            continue
+        values = tuple(compute(int(a), int(b)) for a, b in zip(left.values, right.values, strict=True))
+        if None not in values:
+            spaced = f" {operator} " if operator in "+-" else operator
+            yield Symbol(f"{atom(left.text)}{spaced}{atom(right.text)}", values)  # type: ignore[arg-type]
+
+
+def _of_two(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    return next((pair.text for pair in _pairs(symbols[:_SMALL]) if pair.values == wanted), None)
+
+
+def _two_and_constant(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    for pair in _pairs(symbols[:24]):
+        for text in _scaled(wanted, pair):
+            return text
+        shift = wanted[0] - pair.values[0]
+        if all(w == v + shift for w, v in zip(wanted, pair.values, strict=True)):
+            return f"{pair.text} + {shift}" if shift > 0 else f"{pair.text} - {-shift}"
+    return None
+
+
+def _of_three(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    few = symbols[:14]
+    for pair in _pairs(few):
+        for third in few:
+            for whole in (*_combined(pair, third, same=False), *_combined(third, pair, same=False)):
+                if whole.values == wanted:
+                    return whole.text
+    return None
+
+
+_FUNCTIONS: tuple[tuple[str, Callable[[float], float], bool], ...] = (
+    ("{}", float, False),
+    ("1.0 / {}", lambda x: 1.0 / x, True),
+    ("1.0 / sqrt({})", lambda x: 1.0 / math.sqrt(x), True),
+    ("sqrt({})", math.sqrt, True),
+    ("-1.0 / {}", lambda x: -1.0 / x, True),
+    ("2.0 / {}", lambda x: 2.0 / x, True),
+    ("1.0 / sqrt(sqrt({}))", lambda x: 1.0 / math.sqrt(math.sqrt(x)), True),
+)
+
+
+def _float(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    same = next((symbol.text for symbol in symbols if _close(wanted, symbol.values)), None)
+    if same is not None:
+        return same
+    whole = [s for s in symbols if all(isinstance(v, int) for v in s.values) and len(set(s.values)) > 1]
+    for symbol in (*whole, *_pairs(whole[:24])):
+        for form, function, positive in _FUNCTIONS:
+            if positive and min(symbol.values) <= 0:
+                continue
+            if _close(wanted, tuple(function(value) for value in symbol.values)):
+                return form.format(atom(symbol.text) if "(" not in form else symbol.text)
+    return None
+
+
+def _close(wanted: Values, values: Values) -> bool:
+    return all(abs(w - v) <= _CLOSE * max(abs(w), abs(v)) for w, v in zip(wanted, values, strict=True))

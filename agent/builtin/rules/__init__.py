@@ -1,0 +1,52 @@
+"""Rules by operator: `RULES["aten.relu.default"]` or, for all overloads alike, `RULES["aten.relu"]`."""
+
+from __future__ import annotations
+
+from ..model import Op, Untranslatable
+from ..writer import Writer
+from . import (
+    attention,
+    conv,
+    creation,
+    elementwise,
+    indexing,
+    losses,
+    matmul,
+    normalization,
+    pooling,
+    random,
+    recurrent,
+    reductions,
+    resampling,
+    shapes,
+)
+from .registry import RULES
+
+
+def apply(writer: Writer, op: Op) -> None:
+    """Write the statements for `op`. Raises Untranslatable where there is no rule, or its rule does not cover it."""
+    packet = op.name.rpartition(".")[0]
+    found = RULES.get(op.name) or RULES.get(packet)
+    if found is None:
+        raise Untranslatable(f"{op.where}: {op.name}: no rule for this operator")
+    found(writer, op)
+
+
+_MODULES = (
+    attention,
+    conv,
+    creation,
+    elementwise,
+    indexing,
+    losses,
+    matmul,
+    normalization,
+    pooling,
+    random,
+    recurrent,
+    reductions,
+    resampling,
+    shapes,
+)
+
+__all__ = ["RULES", "apply"]
