@@ -77,7 +77,7 @@ def open_file(path: Path, entry: str | None, inputs: tuple[tuple[str, str, tuple
     if libraries & {"jax", "flax"} and "torch" not in libraries:
         raise Refused(f"{path.name} is a JAX program; only PyTorch programs can be run so far", "bad_input")
     _import_libraries(tree, path)
-    if "_dynamo" not in text and "sympy" not in text:
+    if light.suits(text):
         light.install()
     if "numpy" in sys.modules and ".random" in text:
         importlib.import_module("numpy.random")
