@@ -27,6 +27,8 @@ import numpy as np
 from ..ir.dtypes import DTYPES
 from .codec import bindings_from_plain, description_from_plain, leaf_from_plain
 from .limits import environment
+from .tracecodec import traced_from_plain
+from .traced import Traced
 from .types import (
     Array,
     Assignment,
@@ -156,6 +158,10 @@ class RunningReference:
             seconds=result["seconds"],
             warnings=tuple(result["warnings"]),
         )
+
+    def trace(self, changes: Mapping[str, int]) -> Traced:
+        result, _ = self._ask({"do": "trace", "changes": dict(changes)}, "recording its operators")
+        return traced_from_plain(result)
 
     def close(self) -> None:
         """Kill the child and everything it started."""

@@ -13,6 +13,7 @@ from ..ir.bindings import Bindings, Constant, Scalar
 
 if TYPE_CHECKING:
     from ..ir.execute import Values
+    from .traced import Traced
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Mode = Literal["eval", "train"]
@@ -170,6 +171,10 @@ class Reference(Protocol):
     def trial(
         self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision
     ) -> Trial: ...
+
+    def trace(self, changes: Mapping[str, int]) -> Traced:
+        """The operators of one run at these literals of the source ({}: the full size), without memory."""
+        ...
 
 
 __all__ = [

@@ -22,9 +22,11 @@ _SKIPPED_CONSTANTS = frozenset({"get_inputs", "get_init_inputs", "example_inputs
 
 @dataclass(slots=True)
 class Captured:
-    """`tensors`: state by path; `attrs`: plain values by path ("self.", "const.", "arg.")."""
+    """`tensors`: state by path; `attrs`: plain values by path ("self.", "const.", "arg."); `modules`: paths by
+    id, the first of each."""
 
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
+    modules: dict[int, str] = field(default_factory=dict)
     attrs: dict[str, Constant] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -106,6 +108,7 @@ class _Walker:
         if id(module) in above:
             return
         above = (*above, id(module))
+        self.found.modules.setdefault(id(module), prefix.removesuffix("."))
         for group in (module._parameters, module._buffers):
             for name, tensor in group.items():
                 if tensor is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from ...ir.bindings import Bindings, TensorType
 from ..types import Domain, Leaf, Mode
 from .alarm import alarm
 from .capture import Captured, capture
-from .draws import DrawLog, python_draws
+from .draws import DrawLog, Drawn, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
 from .inputs import make_inputs
 from .load import Built, File, build, execute, seed_everything
@@ -58,8 +58,8 @@ class Forward:
     """What a run on the meta device showed; `leaves` None when it could not run there (`error` says why)."""
 
     leaves: tuple[Leaf, ...] | None
-    draws: tuple[TensorType, ...]
-    literals: tuple[TensorType, ...]
+    draws: tuple[Drawn, ...]
+    literals: tuple[torch.Tensor, ...]
     error: str = ""
 
 
@@ -189,10 +189,10 @@ def forward(file: File, mode: Mode, program: Shaped, seconds: float = _FORWARD_S
         return Forward(None, (), (), str(error))
     except TooSlow:
         return Forward(None, (), (), f"it takes longer than {seconds:.0f} s there")
-    return Forward(leaves, tuple(_type(t) for t in log.drawn), tuple(_type(t) for t in seen.literals))
+    return Forward(leaves, tuple(log.drawn), tuple(seen.literals))
 
 
-def _type(item: Any) -> TensorType:  # noqa: ANN401
+def _type(item: Drawn) -> TensorType:
     if isinstance(item, torch.Tensor):
         return TensorType(tuple(item.shape), dtype_name(item.dtype))
     return TensorType((), "f64" if isinstance(item, float) else "i64")
@@ -205,19 +205,29 @@ def _called(file: File, program: Shaped, log: DrawLog, modes: tuple[Any, ...]) -
         return program.built.call(*program.arguments.args, **program.arguments.kwargs)
 
 
-def described(file: File, mode: Mode) -> Described:
-    program = shaped(file, mode, {})
+def held(program: Shaped) -> tuple[Captured, Bindings]:
+    """What the program holds before it runs; the bindings are without draws and literals."""
     captured = capture(program.built, program.arguments.others)
     captured.attrs.update({k: v for k, v in program.captured.attrs.items() if k not in captured.attrs})
     state = types_of(blocks_of(captured.tensors, copy=False))
     inputs = types_of(blocks_of(program.arguments.tensors, copy=False))
+    return captured, Bindings(inputs, state, (), captured.attrs)
+
+
+def met(start: Bindings, draws: Iterable[Drawn], literals: Iterable[torch.Tensor]) -> Bindings:
+    """`start` with what a run drew and the literals that it made."""
+    made = {f"made.{index}": _type(literal) for index, literal in enumerate(literals)}
+    return Bindings(start.inputs, {**start.state, **made}, tuple(_type(item) for item in draws), start.attrs)
+
+
+def described(file: File, mode: Mode) -> Described:
+    program = shaped(file, mode, {})
+    captured, start = held(program)
     ran = forward(file, mode, program)
     warnings = [*program.warnings, *captured.warnings]
     if ran.leaves is None:
         warnings.append(f"the shapes of the results at full size are not known: {ran.error}")
-    for index, literal in enumerate(ran.literals):
-        state[f"made.{index}"] = literal
-    bindings = Bindings(inputs, state, ran.draws, captured.attrs)
+    bindings = met(start, ran.draws, ran.literals)
     name = file.entry if program.built.model is None else "forward"
     text = f"{name}{program.built.signature}"
     return Described(bindings, program.domains, ran.leaves, text, tuple(dict.fromkeys(warnings)))

@@ -21,6 +21,7 @@ import numpy as np
 from ...ir.bindings import Scalar
 from ..codec import bindings_to_plain, domains_to_plain, leaf_to_plain
 from ..limits import die_with_parent, lock
+from ..tracecodec import traced_to_plain
 from ..types import Array, Limits
 
 
@@ -90,6 +91,8 @@ def _dispatch(session: Any, request: Mapping[str, Any], arrays: Arrays) -> dict[
                 "seconds": done.seconds,
                 "warnings": done.warnings,
             }
+        case "trace":
+            return traced_to_plain(session.trace(request["changes"]))
         case unknown:
             raise ValueError(f"unknown request {unknown!r}")
 

@@ -24,16 +24,19 @@ _MAY_DRAW_INSIDE = frozenset({
 })  # fmt: skip
 _LITERALS = frozenset({"tensor", "as_tensor", "asarray"})
 _MOST_LITERALS = 1024
-_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
-_NORMS = frozenset({"batch_norm", "layer_norm", "group_norm", "instance_norm"})
+RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+NORMS = frozenset({"batch_norm", "layer_norm", "group_norm", "instance_norm"})
 
 
 class Placed(TorchFunctionMode):  # type: ignore[misc]
-    """Every tensor is made on, and moved to, one device, whatever the program asks for."""
+    """Every tensor is made on, and moved to, one device, whatever the program asks for.
 
-    def __init__(self, device: str) -> None:
+    `shortcuts`: slow operators are answered by shape on the meta device, without being called."""
+
+    def __init__(self, device: str, shortcuts: bool = True) -> None:
         super().__init__()
         self._device = device
+        self._shortcuts = shortcuts and device == "meta"
         self._constructors = _device_constructors()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
@@ -46,7 +49,7 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         if name == "to":
             args, kwargs = self._without_device(args, kwargs)
             return func(*args, **kwargs)
-        if self._device == "meta" and (name in _RECURRENT or name in _NORMS):
+        if self._shortcuts and (name in RECURRENT or name in NORMS):
             shaped = _shortcut(name, args)
             if shaped is not None:
                 return shaped
@@ -68,7 +71,7 @@ class Placed(TorchFunctionMode):  # type: ignore[misc]
         return args, kwargs
 
 
-def _norm_fits(name: str, args: tuple[Any, ...]) -> bool:
+def norm_fits(name: str, args: tuple[Any, ...]) -> bool:
     """Do the sizes agree? If not, the operator itself says so."""
     data = args[0] if args else None
     if not isinstance(data, torch.Tensor) or data.dim() < 2:
@@ -89,8 +92,8 @@ def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
 def _shortcut(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
     """Empty results of operators whose meta kernels are slow Python: norms, and recurrent layers, which would walk
     through every time step. None where the shape is not that plain (packed sequences)."""
-    if name in _NORMS:
-        return torch.empty_like(args[0]) if _norm_fits(name, args) else None
+    if name in NORMS:
+        return torch.empty_like(args[0]) if norm_fits(name, args) else None
     if len(args) != 9:
         return None
     data, start, weights = args[:3]
@@ -132,11 +135,16 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
             self._seen.answers.append(("type", result))
         elif name == "__get__" and func == self._get_dtype:
             self._seen.answers.append(("dtype", result))
-        elif name in _LITERALS and _is_data(args) and len(self._seen.literals) < _MOST_LITERALS:
+        elif makes_literal(func, args) and len(self._seen.literals) < _MOST_LITERALS:
             self._seen.literals.append(result if result.is_meta else result.clone())
         elif name in _MAY_DRAW_INSIDE and kwargs.get("training", args[2] if len(args) > 2 else True):
             self._seen.may_draw = True
         return result
+
+
+def makes_literal(func: Any, args: Any) -> bool:  # noqa: ANN401
+    """Does the call make a tensor of numbers that stand in the program?"""
+    return getattr(func, "__name__", "") in _LITERALS and _is_data(args)
 
 
 def _is_data(args: tuple[Any, ...]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from ..traced import Traced
 from ..types import Assignment, Distribution, Limits, Mode, Precision
 from .describe import Described, described
 from .load import File, open_file
@@ -71,3 +72,8 @@ class Session:
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[key] = prepare(self.file, self._mode, changes)
         return trial(self._prepared[key], seed, distribution, precision)
+
+    def trace(self, changes: Mapping[str, int]) -> Traced:
+        from .recording import record
+
+        return record(self.file, self._mode, changes)

@@ -178,7 +178,7 @@ def _state_leaves(
         current = now.tensors.get(name)
         if current is not None and current is not tensor:
             prepared.rebuild = True
-            if not _is_derived(name, now.tensors):
+            if not is_derived(name, now.tensors):
                 leaves += _changed("state", name, current, before[name])
         else:
             leaves += _changed("state", name, state[name], before[name])
@@ -187,7 +187,7 @@ def _state_leaves(
     return leaves
 
 
-def _is_derived(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
+def is_derived(name: str, tensors: Mapping[str, torch.Tensor]) -> bool:
     """A weight that weight_norm computes from two others before every call."""
     return f"{name}_g" in tensors and f"{name}_v" in tensors
 

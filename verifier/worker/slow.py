@@ -1,0 +1,44 @@
+"""Operators whose meta kernels are slow Python, answered by shape: norms, and recurrent layers, which would walk
+through every time step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .draws import DrawLog
+from .modes import NORMS, RECURRENT, norm_fits
+
+
+def answered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], log: DrawLog) -> Any:  # noqa: ANN401
+    """Empty results of the operator `func` on meta tensors; None where it has to be called."""
+    name = func._schema.name.removeprefix("aten::")
+    if kwargs or not args or not isinstance(args[0], torch.Tensor) or not args[0].is_meta:
+        return None
+    if name in NORMS and norm_fits(name, args):
+        return _normalised(name, args[0])
+    if name in RECURRENT and func._overloadname == "input" and len(args) == 9:
+        return _recurrent(name, args, log)
+    return None
+
+
+def _normalised(name: str, data: torch.Tensor) -> torch.Tensor:
+    if name in ("batch_norm", "group_norm"):
+        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(data.dim())
+        if last is not None and data.is_contiguous(memory_format=last):
+            return torch.empty_like(data, memory_format=last)
+    return torch.empty_like(data, memory_format=torch.contiguous_format)
+
+
+def _recurrent(name: str, args: tuple[Any, ...], log: DrawLog) -> tuple[torch.Tensor, ...]:
+    data, start, _, _, layers, dropout, train, both_ways, batch_first = args
+    finals = tuple(torch.empty_like(item) for item in start) if name == "lstm" else (torch.empty_like(start),)
+    width = finals[0].shape[-1] * (2 if both_ways else 1)
+    if batch_first:
+        data = data.transpose(0, 1)
+    shape = (*data.shape[:-1], width)
+    if train and 0 < dropout < 1:
+        log.drawn.extend(data.new_empty(shape) for _ in range(layers - 1))
+    out = data.new_empty(shape)
+    return (out.transpose(0, 1) if batch_first else out, *finals)
