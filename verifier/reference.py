@@ -42,6 +42,8 @@ from .types import (
     ReferenceFailed,
     Trial,
 )
+from .worker import light
+from .zygote import Forked, Zygote
 
 _START = "import sys; from solar_agent.verifier.worker.main import main; main(*map(int, sys.argv[1:]))"
 _INPUT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z0-9]+)\s*\[([^\]]*)\]\s*(?:,|$)")
@@ -99,13 +101,15 @@ class RunningReference:
         mode: Mode,
         limits: Limits,
         temporary: Path,
+        zygote: Zygote | None = None,
     ) -> None:
         self._path = path
+        self._zygote = zygote if zygote is not None and light.suits(path.read_text("utf-8", "replace")) else None
         self._setup = {"path": str(path), "entry": entry, "inputs": inputs, "mode": mode, "limits": asdict(limits)}
         self._mode: Mode = mode
         self._limits = limits
         self._temporary = temporary
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | Forked | None = None
         self._output: _Output | None = None
         self._requests = -1
         self._replies = -1
@@ -168,9 +172,13 @@ class RunningReference:
         process, self._process = self._process, None
         if process is None:
             return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if isinstance(process, Forked):
+            process.kill()
+            process.wait()
+        else:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         for descriptor in (self._requests, self._replies, self._life):
             with suppress(OSError):
                 os.close(descriptor)
@@ -178,21 +186,15 @@ class RunningReference:
             if self._output is not None:
                 self._output.text()
             process.stdout.close()
+        if isinstance(process, Forked):
+            process.close()
 
     def _start(self) -> None:
         request_read, self._requests = os.pipe()
         self._replies, reply_write = os.pipe()
         life_read, self._life = os.pipe()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, str(request_read), str(reply_write), str(life_read)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=self._temporary,
-            env={**environment(self._temporary), **_library_switches()},
-            pass_fds=(request_read, reply_write, life_read),
-            start_new_session=True,
-        )
+        ends = (request_read, reply_write, life_read)
+        self._process = self._fresh(ends) if self._zygote is None else _forked(self._zygote, ends)
         os.close(request_read)
         os.close(reply_write)
         os.close(life_read)
@@ -201,6 +203,18 @@ class RunningReference:
         self._send({**self._setup, "temporary": str(self._temporary), "search_path": _search_path()})
         reply = self._receive(self._limits.start_s, "starting")
         self._warnings = tuple(reply["result"]["warnings"])
+
+    def _fresh(self, ends: tuple[int, ...]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, *map(str, ends)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self._temporary,
+            env=worker_environment(self._temporary),
+            pass_fds=ends,
+            start_new_session=True,
+        )
 
     def _ask(self, request: Mapping[str, Any], doing: str) -> tuple[dict[str, Any], list[Array]]:
         if self._process is None:
@@ -296,8 +310,24 @@ class RunningReference:
         return ""
 
 
-def _library_switches() -> dict[str, str]:
-    return {"TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
+def _forked(zygote: Zygote, ends: tuple[int, ...]) -> Forked:
+    output_read, output_write = os.pipe()
+    try:
+        return zygote.fork((*ends, output_write), output_read)
+    except ReferenceFailed:
+        os.close(output_read)
+        raise
+    finally:
+        os.close(output_write)
+
+
+def worker_environment(temporary: Path) -> dict[str, str]:
+    return {**environment(temporary), "TORCHDYNAMO_DISABLE": "1", "PYTORCH_JIT": "0"}
+
+
+def open_zygote() -> Zygote:
+    """For `open_reference`: worker processes that are forked from one that has imported torch."""
+    return Zygote("solar_agent.verifier.worker.warm", worker_environment(Path(tempfile.gettempdir())))
 
 
 def _search_path() -> list[str]:
@@ -337,6 +367,7 @@ def open_reference(
     inputs: str | None = None,
     mode: Mode = "eval",
     limits: Limits | None = None,
+    zygote: Zygote | None = None,
 ) -> Iterator[RunningReference]:
     """The program in `path`, ready for requests. Raises BadInput when there is no such file or `inputs` is malformed;
     everything else that is wrong with it shows at the first request."""
@@ -346,7 +377,7 @@ def open_reference(
     wanted = parse_inputs(inputs) if inputs else ()
     with tempfile.TemporaryDirectory(prefix="solar-agent-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary).resolve()
-        reference = RunningReference(path.resolve(), entry, wanted, mode, limits or Limits(), folder)
+        reference = RunningReference(path.resolve(), entry, wanted, mode, limits or Limits(), folder, zygote)
         try:
             yield reference
         finally:

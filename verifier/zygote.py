@@ -47,8 +47,9 @@ class Forked:
     """The owner's side of one forked process, with what it uses of subprocess.Popen. Closing it kills the process with
     its group; when the owner ends in whatever way, that happens after a grace."""
 
-    def __init__(self, channel: socket.socket, stdout: int | None) -> None:
+    def __init__(self, channel: socket.socket, stdout: int | None, ends: list[Ended]) -> None:
         self._channel = channel
+        self._ends = ends
         self._buffer = bytearray()
         self.stdout = None if stdout is None else os.fdopen(stdout, "rb", buffering=0)
         self.ended: Ended | None = None
@@ -72,6 +73,7 @@ class Forked:
         if self.ended is None:
             line = self._line(timeout)
             self.ended = Ended(**json.loads(line)) if line else Ended(-signal.SIGKILL, 0, 0.0)
+            self._ends.append(self.ended)
         return self.ended.code
 
     def send_signal(self, number: int) -> None:
@@ -110,12 +112,14 @@ class Forked:
 
 
 class Zygote:
-    """Starts a zygote that imports `module`: `prepare()` of it runs once, `child(*descriptors)` in each forked process.
+    """Starts a zygote that imports `module`: `prepare()` of it runs once, `child(*descriptors)` in each forked process,
+    and `finish()` in the end.
 
     It may be used by processes that this one forks. It ends, with all that it forked, when all of them have."""
 
-    def __init__(self, module: str, environment: Mapping[str, str], keep: Sequence[int] = ()) -> None:
+    def __init__(self, module: str, environment: Mapping[str, str]) -> None:
         self._control, theirs = socket.socketpair()
+        self._ends: list[Ended] = []
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self._ready = False
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()]
@@ -125,7 +129,7 @@ class Zygote:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
             env=dict(environment),
-            pass_fds=(theirs.fileno(), *keep),
+            pass_fds=(theirs.fileno(),),
             start_new_session=True,
         )
         theirs.close()
@@ -133,6 +137,11 @@ class Zygote:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest resident memory of the processes forked for this one; 0 when none has ended."""
+        return max((ended.peak_bytes for ended in self._ends), default=0)
 
     def ready(self) -> None:
         """Waits until it can fork. Raises ReferenceFailed."""
@@ -157,7 +166,7 @@ class Zygote:
             raise ReferenceFailed(f"the process that forks the others is gone ({error.strerror})") from None
         finally:
             theirs.close()
-        return Forked(ours, stdout)
+        return Forked(ours, stdout, self._ends)
 
     def close(self) -> None:
         self._control.close()
@@ -327,3 +336,5 @@ def serve(control: str, module: str, path: str) -> None:
     if descriptors is not None:
         child: Callable[..., None] = prepared.child
         child(*descriptors)
+    else:
+        prepared.finish()

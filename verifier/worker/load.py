@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from ...ir.bindings import Constant
-from . import light
+from . import light, pretrained
 from .faults import Guard, Refused
-from .source import INIT_NAME, Spot, find_spots, imported_names, rewritten
+from .source import INIT_NAME, Spot, find_spots, imported_names, local_sources, rewritten
 
 MODULE_NAME = "solar_user_program"
 _FUNCTION_NAMES = ("fn", "forward", "run")
@@ -73,12 +73,17 @@ def open_file(path: Path, entry: str | None, inputs: tuple[tuple[str, str, tuple
         tree = ast.parse(text, filename=str(path))
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
-    libraries = {name.partition(".")[0] for name, _ in imported_names(tree)}
+    libraries = frozenset(name.partition(".")[0] for name, _ in imported_names(tree))
     if libraries & {"jax", "flax"} and "torch" not in libraries:
         raise Refused(f"{path.name} is a JAX program; only PyTorch programs can be run so far", "bad_input")
+    by_name = pretrained.wanted(local_sources(path, text).values())
+    if by_name:
+        pretrained.before_import(libraries)
     _import_libraries(tree, path)
     if light.suits(text):
         light.install()
+    if by_name:
+        pretrained.install()
     if "numpy" in sys.modules and ".random" in text:
         importlib.import_module("numpy.random")
     name, kind = _find_entry(tree, entry, path)
@@ -184,6 +189,7 @@ def seed_everything(seed: int) -> None:
 def execute(file: File, changes: Mapping[str, int]) -> dict[str, Any]:
     """Run the file's top level in a fresh module; modules beside it are loaded anew."""
     _forget_local(file)
+    pretrained.turn(file.folder, changes)
     module = ModuleType(MODULE_NAME)
     module.__file__ = str(file.path)
     sys.modules[MODULE_NAME] = module

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...ir.bindings import Scalar
 from ..codec import bindings_to_plain, domains_to_plain, leaf_to_plain
-from ..limits import die_with_parent, lock
+from ..limits import die_with_parent, environment, lock
 from ..tracecodec import traced_to_plain
 from ..types import Array, Limits
 
@@ -130,7 +130,7 @@ def _assignment(item: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def main(requests: int, replies: int, life: int) -> None:
-    """Entry of the process: limits first, then torch, then the user's file."""
+    """Entry of the process: limits first, then torch (which a forked one has already), then the user's file."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=False)
     with os.fdopen(requests, "rb", buffering=0, closefd=False) as reading:
@@ -138,6 +138,8 @@ def main(requests: int, replies: int, life: int) -> None:
     for entry in setup["search_path"]:
         if entry not in sys.path:
             sys.path.append(entry)
+    os.environ.update(environment(Path(setup["temporary"])))
+    os.chdir(setup["temporary"])
     watch = die_with_parent(life, Path(setup["temporary"]))
     missing = lock(Limits(**setup["limits"]), Path(setup["temporary"]))
     warnings.simplefilter("ignore")

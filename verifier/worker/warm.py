@@ -47,6 +47,10 @@ def prepare() -> None:
     sys.path[:] = before
 
 
+def finish() -> None:
+    """Nothing is left to end."""
+
+
 def _run(file: Path) -> None:
     from ..types import Limits
     from .session import Session
