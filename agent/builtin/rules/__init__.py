@@ -8,6 +8,7 @@ from . import (
     attention,
     conv,
     creation,
+    einsum,
     elementwise,
     indexing,
     losses,
@@ -18,7 +19,9 @@ from . import (
     recurrent,
     reductions,
     resampling,
+    reshape,
     shapes,
+    slices,
 )
 from .registry import RULES
 
@@ -36,6 +39,7 @@ _MODULES = (
     attention,
     conv,
     creation,
+    einsum,
     elementwise,
     indexing,
     losses,
@@ -47,6 +51,8 @@ _MODULES = (
     reductions,
     resampling,
     shapes,
+    slices,
+    reshape,
 )
 
 __all__ = ["RULES", "apply"]

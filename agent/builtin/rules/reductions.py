@@ -129,9 +129,7 @@ def _position_of_all(w: Writer, op: Op, x: Tensor, function: str) -> None:
     w.view(op, x, lambda its: unflattened(its[0], at.sizes), [at.count], flat)
     (k,) = w.iterators(1, avoid=[iterator for iterator, _ in at.outer])
     op.out.hint = op.out.hint or f"arg{function}"
-    w.nest(
-        op, at.outer, f"{w.of(flat)}[{k}]", reduced=((k, at.count),), operator=f"arg{function}="
-    )
+    w.nest(op, at.outer, f"{w.of(flat)}[{k}]", reduced=((k, at.count),), operator=f"arg{function}=")
 
 
 def unflattened(index: str, sizes: tuple[str, ...]) -> list[str]:

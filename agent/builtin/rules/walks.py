@@ -65,9 +65,7 @@ def walk(w: Writer, tensor: Tensor, axes: Sequence[int], keepdim: bool = False) 
 
 def reduced_dims(tensor: Tensor, axes: Sequence[int], keepdim: bool = False) -> tuple[Num, ...]:
     one = Num((1,) * len(tensor.dims[0].values)) if tensor.rank else ONE
-    return tuple(
-        one if axis in axes else dim for axis, dim in enumerate(tensor.dims) if axis not in axes or keepdim
-    )
+    return tuple(one if axis in axes else dim for axis, dim in enumerate(tensor.dims) if axis not in axes or keepdim)
 
 
 def temporary(tensor_dims: Sequence[Num], dtype: str, hint: str) -> Tensor:
