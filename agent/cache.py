@@ -37,9 +37,10 @@ class Entry:
     description: str
 
 
-def translation_key(source_sha256: str, options: Options) -> str:
-    """Sizes are no part of it: one text serves them all, and the source closure holds their defaults."""
-    facts = [source_sha256, LANGUAGE_VERSION, options.entry, options.inputs, options.mode]
+def translation_key(source_sha256: str, options: Options, rules: str = "") -> str:
+    """Sizes are no part of it: one text serves them all, and the source closure holds their defaults. `rules` is the
+    version of those that wrote the text; a model's text has none, whichever model it was."""
+    facts = [source_sha256, LANGUAGE_VERSION, options.entry, options.inputs, options.mode, *([rules] if rules else [])]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 

@@ -34,7 +34,7 @@ class Desk:
     program: str
     description: Description
     checker: Checker
-    facts: Facts
+    facts: Facts | None  # None: the translator reads no prompt
     translator: Translator
     run: RunFolder
     cache: Cache | None

@@ -70,6 +70,7 @@ def _translator(info: TranslatorInfo | None) -> Json:
         "attempts": info.attempts,
         "input_tokens": info.usage.input_tokens,
         "output_tokens": info.usage.output_tokens,
+        "why": info.why or None,
     }
 
 

@@ -23,7 +23,7 @@ from .nodes.translate import translate
 from .places import cache_dir
 from .retry import ProviderError
 from .state import RunState
-from .translators.base import AnswerNeeded, Declined, Drift, Truncated
+from .translators.base import AnswerNeeded, Declined, Drift, NoRule, Truncated
 
 NODES: dict[str, Callable[[RunState, Desk], RunState]] = {
     "load": load,
@@ -34,7 +34,7 @@ NODES: dict[str, Callable[[RunState, Desk], RunState]] = {
     "diagnose": diagnose,
     "give_up": give_up,
 }
-FAULTS = (ProviderError, Declined, Truncated, AnswerNeeded, Drift)
+FAULTS = (ProviderError, Declined, Truncated, AnswerNeeded, Drift, NoRule)
 STEPS_PER_ATTEMPT = 3
 STEPS_AROUND = 5
 

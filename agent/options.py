@@ -195,7 +195,7 @@ def model_options(command: Command) -> Command:
             default="auto",
             show_default=True,
             metavar="T",
-            help="auto, openai, anthropic, manual, or replay:DIR.",
+            help="auto, builtin, openai, anthropic, manual, or replay:DIR.",
         ),
         click.option(
             "--provider",

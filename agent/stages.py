@@ -19,9 +19,10 @@ from .state import Options, Prices, Progress
 if TYPE_CHECKING:
     from ..analysis.arch import Arch
     from ..verifier.types import Reference
+    from ..verifier.zygote import Zygote
 
 Report = Callable[[Progress], None]
-TRANSLATORS = ("auto", "openai", "anthropic", "manual", "builtin")
+TRANSLATORS = ("auto", "builtin", "openai", "anthropic", "manual")
 TRUSTED = ("verified", "verified-in-part", "specialised")
 
 
@@ -31,7 +32,7 @@ def run_options(
     if model.max_cost is not None and model.prices is None:
         raise UsageFault("--max-cost needs prices to count with; add --prices IN,OUT (US dollars per million tokens)")
     if model.translator not in TRANSLATORS and not model.translator.startswith("replay:"):
-        offered = ", ".join(name for name in TRANSLATORS if name != "builtin")
+        offered = ", ".join(TRANSLATORS)
         raise UsageFault(f"--translator {model.translator!r} is unknown; choose {offered} or replay:DIR")
     if model.answer is not None:
         _check_answer(model.answer, model.translator)
@@ -120,11 +121,13 @@ def devices(choice: DeviceChoice) -> tuple[Arch, ...]:
     return tuple(load_arch(name) for name in dict.fromkeys(names))
 
 
-def translated(file: Path, options: Options, archs: Sequence[Arch], precision: str | None) -> Findings:
+def translated(
+    file: Path, options: Options, archs: Sequence[Arch], precision: str | None, zygote: Zygote | None = None
+) -> Findings:
     """The whole job. Raises the verifier's BadInput and ReferenceFailed."""
     from .translate import translate
 
-    result = translate(file, options)
+    result = translate(file, options, zygote)
     found = Findings(
         file=file,
         exit_code=result.exit_code,

@@ -23,7 +23,7 @@ StopReason = Literal[
     "identical",  # the model repeats itself, also after a fresh prompt
     "truncated",  # the answer does not fit the output limit
     "undecided",  # the verifier found no fault and yet could not tell right from wrong: no repair can help
-    "refused",  # the program is refused: no text can pass
+    "refused",  # no text can pass, or no rule covers the program
     "declined",  # the model refuses to answer, or a content filter stops it
     "provider",  # key, network, rate limit, broken answer
     "answer-needed",  # manual: the next answer has to be written by somebody
@@ -53,7 +53,7 @@ class Prices:
 class Options:
     """One run. Everything has a default; `cli.py` fills in what the user said."""
 
-    translator: str = "auto"  # auto | openai | anthropic | manual | replay:DIR
+    translator: str = "auto"  # auto | builtin | openai | anthropic | manual | replay:DIR
     provider: Provider | None = None  # replay and auto: which one when there is a choice
     base_url: str | None = None
     model: str | None = None
@@ -99,7 +99,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class TranslatorInfo:
-    """`name`: openai, anthropic, manual, replay, cache. `why` says why this one was taken."""
+    """`name`: builtin, openai, anthropic, manual, replay, cache. `why` says why this one was taken."""
 
     name: str
     model: str | None

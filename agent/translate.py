@@ -11,22 +11,24 @@ from .state import Attempt, Options, Progress, RunState, StopReason, Translation
 if TYPE_CHECKING:
     from ..verifier.certificate import Certificate
     from ..verifier.types import Description, Limits, Reference
+    from ..verifier.zygote import Zygote
     from .cache import Cache
     from .desk import Checker, Desk
     from .graph import RunEnd
     from .translators.base import Translator
 
 
-def translate(path: Path, options: Options) -> TranslationResult:
+def translate(path: Path, options: Options, zygote: Zygote | None = None) -> TranslationResult:
     """Raises the verifier's BadInput and ReferenceFailed; every other end is a result with its exit code."""
     from ..verifier.reference import open_reference
 
     _tell(options, "load", f"starting {path.name}")
     limits = limits_of(options)
     with open_reference(
-        path, entry=options.entry, inputs=options.inputs, mode=options.mode, limits=limits
+        path, entry=options.entry, inputs=options.inputs, mode=options.mode, limits=limits, zygote=zygote
     ) as reference:
-        return translate_with(reference.describe(), checker_for(reference, options), path.stem, options)
+        description, checker = reference.describe(), checker_for(reference, options)
+        return translate_with(description, checker, path.stem, options, reference=reference)
 
 
 def limits_of(options: Options) -> Limits:
@@ -42,11 +44,12 @@ def stored_translation(path: Path, options: Options) -> TranslationResult | None
     from ..verifier.certificate import Certificate, DamagedCertificate
     from ..verifier.types import Description
     from ..verifier.worker.source import local_sources, sources_sha256
-    from .cache import Cache, translation_key
+    from .cache import Cache
+    from .nodes.recheck import lookup
 
     cache = Cache()
     sources = local_sources(path, path.read_text(encoding="utf-8"))
-    entry = cache.get(translation_key(sources_sha256(sources), options))
+    entry = lookup(cache, sources_sha256(sources), options, rules=True)
     cache.close()
     if entry is None:
         return None
@@ -76,8 +79,11 @@ def translate_with(
     program: str,
     options: Options,
     translator: Translator | None = None,
+    reference: Reference | None = None,
 ) -> TranslationResult:
-    """The same with everything at hand; a `translator` given here is asked even when the cache has the program."""
+    """The same with everything at hand; a `translator` given here is asked even when the cache has the program.
+
+    `reference` is what the built-in translator reads."""
     from .cache import Cache
 
     cache = Cache() if options.use_cache else None
@@ -86,7 +92,7 @@ def translate_with(
             hit = cached_translation(cache, description, checker, options)
             if hit is not None:
                 return hit
-        return _asked(description, checker, program, options, cache, translator)
+        return _asked(description, checker, program, options, cache, translator, reference)
     finally:
         if cache is not None:
             cache.close()
@@ -97,8 +103,9 @@ def cached_translation(
 ) -> TranslationResult | None:
     """The hit path: no graph, no SDK. The text is run once more before it counts."""
     from .nodes.recheck import lookup, recheck
+    from .translators.choose import by_rule
 
-    entry = lookup(cache, description, options)
+    entry = lookup(cache, description.source_sha256, options, rules=by_rule(options))
     if entry is None:
         return None
     _tell(options, "recheck", "the cache has this program; one trial before it counts")
@@ -135,6 +142,7 @@ def _asked(
     options: Options,
     cache: Cache | None,
     translator: Translator | None,
+    reference: Reference | None,
 ) -> TranslationResult:
     from .desk import Desk
     from .gather import gathered
@@ -145,7 +153,7 @@ def _asked(
     from .translators.choose import opened
 
     try:
-        translator = translator or opened(options, program, description)
+        translator = translator or opened(options, program, description, reference)
     except (ProviderError, Drift) as fault:
         return _nothing(description, options, fault)
     _tell(options, "translator", f"{translator.name}: {translator.why}")
@@ -153,7 +161,8 @@ def _asked(
     finished = False
     try:
         shown = options.worked_examples and getattr(translator, "worked_examples", True)
-        facts = gathered(description, tool=options.submit_tool, worked_examples=shown)
+        prompted = translator.prompted
+        facts = gathered(description, tool=options.submit_tool, worked_examples=shown) if prompted else None
         desk = Desk(options, program, description, checker, facts, translator, run, cache)
         result = _run(desk)
         finished = result.stop == "accepted" or not translator.keeps_replies and result.saved is None
@@ -181,7 +190,7 @@ def _result(desk: Desk, end: RunEnd) -> TranslationResult:
     if stop != "accepted" and attempts:
         saved = save_attempts({**state, "stop": stop, "message": message}, desk) if end.fault else saved_folder(desk)
     accepted = attempts[-1] if stop == "accepted" else best_attempt(attempts)
-    verdict = accepted["verdict"] if accepted else "unverified"
+    verdict = accepted["verdict"] if accepted else "refused" if stop == "refused" else "unverified"
     warnings = (*state.get("warnings", []), *desk.translator.warnings(), *(desk.cache.warnings if desk.cache else ()))
     info = TranslatorInfo(
         desk.translator.name,
@@ -209,7 +218,7 @@ def _result(desk: Desk, end: RunEnd) -> TranslationResult:
 def _ending(state: RunState, fault: Exception | None) -> tuple[StopReason, str, Usage]:
     from .desk import used
     from .retry import ProviderError
-    from .translators.base import AnswerNeeded, Declined, Drift, Truncated
+    from .translators.base import AnswerNeeded, Declined, Drift, NoRule, Truncated
 
     spent = used(state)
     match fault:
@@ -221,6 +230,8 @@ def _ending(state: RunState, fault: Exception | None) -> tuple[StopReason, str, 
             return "declined", str(fault), spent
         case Drift():
             return "drift", str(fault), spent
+        case NoRule():
+            return "refused", str(fault), spent
         case AnswerNeeded():
             return "answer-needed", str(fault), spent
         case ProviderError(out_of_time=True):

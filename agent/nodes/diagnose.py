@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..desk import Desk, cost_usd, used
 from ..state import RunState, StopReason
+from ..translators.builtin import INSTEAD
 from .check import NO_FAULT
 
 REPAIRS_IN_A_ROW = 2
@@ -20,6 +21,9 @@ def diagnose(state: RunState, desk: Desk) -> RunState:
     if latest["same_as"] is not None and state["fresh_used"]:
         message = f"attempt {latest['number']} is attempt {latest['same_as']} again, also after a fresh start"
         return {"stop": "identical", "message": message}
+    if not desk.translator.prompted:
+        message = f"the built-in translation did not pass: {_first_line(latest['feedback'])}; {INSTEAD}"
+        return {"stop": "attempts", "message": message}
     stop = _spent(state, desk)
     if stop is not None:
         return {"stop": stop[0], "message": stop[1]}

@@ -10,7 +10,7 @@ from ..state import RunState
 def gather(state: RunState, desk: Desk) -> RunState:
     return {
         "prompt_version": prompt_version(),
-        "warnings": [*desk.description.warnings, *desk.facts.warnings],
+        "warnings": [*desk.description.warnings, *(desk.facts.warnings if desk.facts else ())],
         "attempts": [],
         "plan": "translate",
         "fresh_used": False,

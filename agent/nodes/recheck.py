@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from ..cache import Cache, Entry, translation_key
 from ..desk import ACCEPTED, Checker
 from ..state import Options
+from ..translators.builtin import rules_version
 
 if TYPE_CHECKING:
     from ...verifier.certificate import Certificate
-    from ...verifier.types import Description
 
 
-def lookup(cache: Cache, description: Description, options: Options) -> Entry | None:
-    return cache.get(translation_key(description.source_sha256, options))
+def lookup(cache: Cache, source_sha256: str, options: Options, *, rules: bool) -> Entry | None:
+    """A model's text, unless the rules were asked for by name; with `rules`, then theirs."""
+    versions = [] if options.translator == "builtin" else [""]
+    versions += [rules_version()] if rules else []
+    found = (cache.get(translation_key(source_sha256, options, version)) for version in versions)
+    return next((entry for entry in found if entry is not None), None)
 
 
 def recheck(entry: Entry, checker: Checker, cache: Cache) -> Certificate | None:

@@ -15,7 +15,8 @@ from ..translators.base import Reply, Request
 def translate(state: RunState, desk: Desk) -> RunState:
     """Raises what Translator.ask raises; the run can then be taken up again at this node."""
     number = len(state["attempts"]) + 1
-    desk.tell(state["plan"], f"attempt {number} of {desk.options.max_attempts}: asking {desk.translator.name}")
+    attempts = desk.options.max_attempts if desk.translator.prompted else 1
+    desk.tell(state["plan"], f"attempt {number} of {attempts}: asking {desk.translator.name}")
     reply = _answer(_request(state, desk), desk)
     text, complaint = _text(reply)
     attempt: AttemptState = {
@@ -46,6 +47,8 @@ def _request(state: RunState, desk: Desk) -> Request:
 
 
 def _prompt(state: RunState, desk: Desk) -> RenderedPrompt:
+    if desk.facts is None:
+        return RenderedPrompt("", "", "")
     failed = [Failed(desk.run.text("texts", item["sha256"]), item["feedback"]) for item in state["attempts"]]
     match state["plan"]:
         case "translate":

@@ -40,6 +40,10 @@ class Truncated(Exception):
         self.usage = usage
 
 
+class NoRule(Exception):
+    """The rules do not cover the program; the message names the operator, where it is called, and what to do."""
+
+
 class AnswerNeeded(Exception):
     """Somebody has to write the next answer; the message says where the prompt lies and what to do."""
 
@@ -73,7 +77,8 @@ class Reply:
 
 
 class Translator(Protocol):
-    """`keeps_replies`: an answer costs something, so the run keeps it and never asks the same twice."""
+    """`keeps_replies`: an answer costs something, so the run keeps it and never asks the same twice. `prompted`: it
+    answers a prompt, and is told what was wrong with an answer; else it has one answer, always the same."""
 
     @property
     def name(self) -> str: ...
@@ -87,8 +92,11 @@ class Translator(Protocol):
     @property
     def keeps_replies(self) -> bool: ...
 
+    @property
+    def prompted(self) -> bool: ...
+
     def ask(self, request: Request) -> Reply:
-        """Raises ProviderError, Declined, Truncated, AnswerNeeded, Drift."""
+        """Raises ProviderError, Declined, Truncated, AnswerNeeded, Drift, NoRule."""
 
     def close(self) -> None: ...
 
@@ -144,6 +152,7 @@ class Client:
     retry: Retry = field(default_factory=Retry)
     why: str = ""
     keeps_replies: bool = True
+    prompted: bool = True
 
     @property
     def name(self) -> str:

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from ..retry import ProviderError, Retry
 from ..state import Options, Provider
 from .base import Client, Translator, Wire
+from .builtin import RULES, WHY, Builtin
 
 if TYPE_CHECKING:
-    from ...verifier.types import Description
+    from ...verifier.types import Description, Reference
 
 KEYS: dict[Provider, str] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 URLS: dict[Provider, str] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
@@ -24,8 +25,8 @@ FIRST_MODELS: dict[Provider, str] = {"anthropic": "claude-opus-5-5", "openai": "
 NO_KEY = "no-key-needed"
 HELP = (
     "set it, or name a compatible server with --translator openai --base-url URL --model NAME, or use "
-    "--translator manual (you take the prompt to a model and bring the answer) or --translator replay:DIR (recorded "
-    "answers)"
+    "--translator builtin (rules, no model), --translator manual (you take the prompt to a model and bring the answer) "
+    "or --translator replay:DIR (recorded answers)"
 )
 
 
@@ -52,10 +53,10 @@ def chosen(options: Options, environment: Mapping[str, str]) -> Choice:
         case "auto":
             return _automatic(options, environment)
         case "builtin":
-            raise ProviderError("there is no translator `builtin` yet; choose openai, anthropic, manual or replay:DIR")
+            return Choice("builtin", None, None, WHY)
         case _:
             raise ValueError(
-                f"unknown translator {name!r}; there are auto, openai, anthropic, manual and replay:DIR"
+                f"unknown translator {name!r}; there are auto, builtin, openai, anthropic, manual and replay:DIR"
             )
 
 
@@ -68,13 +69,28 @@ def _automatic(options: Options, environment: Mapping[str, str]) -> Choice:
     if options.base_url is not None:
         provider: Provider = options.provider or "openai"
         return Choice(provider, provider, None, f"--base-url names a server, asked in {provider}'s format")
-    raise ProviderError(f"no key: {' or '.join(KEYS[provider] for provider in wanted)} is not set; {HELP}")
+    unset = " or ".join(KEYS[provider] for provider in wanted)
+    if options.provider is None and options.model is None:
+        return Choice("builtin", None, None, f"no {unset} is set, so without a model: {RULES}")
+    raise ProviderError(f"no key: {unset} is not set; {HELP}")
 
 
-def opened(options: Options, program: str, description: Description) -> Translator:
-    """Raises ProviderError, Drift (a recording that is not there), ValueError."""
+def by_rule(options: Options) -> bool:
+    """Whether no model would be asked. False where nobody could be."""
+    try:
+        return chosen(options, os.environ).kind == "builtin"
+    except ProviderError:
+        return False
+
+
+def opened(options: Options, program: str, description: Description, reference: Reference | None) -> Translator:
+    """Raises ProviderError, Drift (a recording that is not there), ValueError. `reference` is what `builtin` reads."""
     choice = chosen(options, os.environ)
     match choice.kind:
+        case "builtin":
+            if reference is None:
+                raise ProviderError(f"{choice.why}, but the program is not running; {HELP}")
+            return Builtin(reference, choice.why)
         case "manual":
             from .manual import Manual
 

@@ -27,6 +27,7 @@ class Manual:
     name: str = "manual"
     model: str | None = None
     keeps_replies: bool = False
+    prompted: bool = True
     asked: int = 0
 
     def ask(self, request: Request) -> Reply:

@@ -56,6 +56,7 @@ class Replay:
     libraries: dict[str, str]
     why: str = ""
     keeps_replies: bool = False
+    prompted: bool = True
     asked: int = field(default=0)
 
     @property

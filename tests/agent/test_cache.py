@@ -79,6 +79,7 @@ def test_the_key_changes_with_what_changes_the_translation() -> None:
     different = [replace(base, entry="Other"), replace(base, inputs="x=f32[2]"), replace(base, mode="train")]
     keys = {translation_key("s", options) for options in (base, *different)} | {translation_key("t", base)}
     assert len(keys) == 5
+    assert len(keys | {translation_key("s", base, "rules 1"), translation_key("s", base, "rules 2")}) == 7
     assert translation_key("s", replace(base, model="m", max_attempts=9)) == translation_key("s", base)
 
 

@@ -92,7 +92,7 @@ def test_wrong_usage_is_one_line(
         (["--arch", "GTX_9000"], "error: unknown device 'GTX_9000'; there are A100_80GB, "),
         (["--arch", ","], "error: --arch names no device; `solar-agent arch ls` lists them"),
         (["--precision", "f31"], "error: unknown precision 'f31'; there are "),
-        (["--translator", "oracle"], "error: --translator 'oracle' is unknown; choose auto, openai, anthropic"),
+        (["--translator", "oracle"], "error: --translator 'oracle' is unknown; choose auto, builtin, openai, "),
         (["--max-cost", "1"], "error: --max-cost needs prices to count with; add --prices"),
         (["--prices", "cheap"], "error: --prices 'cheap' is not IN,OUT or IN,OUT,CACHED"),
     ],
@@ -223,6 +223,7 @@ def test_document_of_an_unverified_text() -> None:
         "attempts": 2,
         "input_tokens": 10,
         "output_tokens": 3,
+        "why": "why",
     }
     assert made["ir"] == {"path": None, "nests": None, "lines": 4}
     assert made["warnings"] == ["w", "attempts spent; next"]

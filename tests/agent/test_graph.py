@@ -263,7 +263,7 @@ def test_manual_writes_the_prompt_then_takes_the_answer(
 
 
 def test_without_a_key_the_result_says_what_to_do(description: Description, judge: Judge, options: Options) -> None:
-    result = translate_with(description, judge.checker, "product", options)
+    result = translate_with(description, judge.checker, "product", replace(options, translator="anthropic"))
     assert (result.stop, result.exit_code) == ("provider", 30)
     assert "ANTHROPIC_API_KEY" in result.message and "--base-url" in result.message
 

@@ -241,10 +241,17 @@ def test_auto_takes_the_provider_with_a_key_and_says_why() -> None:
 
 
 @pytest.mark.parametrize("environment", [{}, {"ANTHROPIC_AUTH_TOKEN": "t"}])
-def test_without_a_key_auto_names_all_ways_out(environment: dict[str, str]) -> None:
+def test_without_a_key_auto_takes_the_rules_and_says_so(environment: dict[str, str]) -> None:
+    choice = chosen(Options(), environment)
+    assert choice.kind == "builtin"
+    assert choice.why.startswith("no ANTHROPIC_API_KEY or OPENAI_API_KEY is set, so without a model: rules over torch")
+
+
+@pytest.mark.parametrize("options", [Options(provider="openai"), Options(model="any")])
+def test_whoever_wants_a_model_without_a_key_is_told_all_ways_out(options: Options) -> None:
     with pytest.raises(ProviderError) as caught:
-        chosen(Options(), environment)
-    for way in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "--base-url", "manual", "replay:DIR"):
+        chosen(options, {})
+    for way in ("OPENAI_API_KEY", "--base-url", "builtin", "manual", "replay:DIR"):
         assert way in str(caught.value)
 
 
