@@ -47,7 +47,16 @@ def environment(temporary: Path) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_OFFLINE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **_model_cache(),
     }
+
+
+def _model_cache() -> dict[str, str]:
+    """The user's Hugging Face cache, for configurations that are on this machine already; never the token beside it."""
+    usual = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = os.environ.get("HF_HOME") or f"{usual}/huggingface"
+    cache = Path(os.environ.get("HF_HUB_CACHE") or f"{home}/hub").expanduser().absolute()
+    return {"HF_HUB_CACHE": str(cache)} if cache.is_dir() else {}
 
 
 def lock(limits: Limits, temporary: Path) -> tuple[str, ...]:

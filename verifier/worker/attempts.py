@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..types import Mode
+from . import pretrained
 from .alarm import alarm
 from .capture import Captured, capture
 from .describe import Shaped, forward, shaped
@@ -28,6 +29,7 @@ _BUILD_S = 10.0
 _QUICK_S = 1.0
 _RUN_S = 10.0
 _PATIENCE = 4
+_FILLED = "._is_hf_initialized"  # a library's note that weights were drawn: not on the meta device
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Attempt:
     """What one attempt showed. `elements`: distinct elements of state and inputs; `redrawable`: inputs that
     are not derived from others; `structure`: which state there is and which attributes are None, true or false,
     whatever the sizes; `leads`: which results begin with the first extent of the first input; `seconds` of a real
-    forward (None: not run); `state` and `results`: their shapes; `attrs`: plain values that a text can read."""
+    forward (None: not run); `state` and `results`: their shapes; `attrs`: plain values that a text can read; `configs`:
+    configurations of library models that were asked for by name."""
 
     ok: bool
     reason: str = ""
@@ -48,6 +51,7 @@ class Attempt:
     state: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     attrs: Mapping[str, object] = field(default_factory=dict)
     results: tuple[tuple[int, ...], ...] = ()
+    configs: Mapping[str, pretrained.Found] = field(default_factory=dict)
 
 
 class Attempts:
@@ -162,7 +166,8 @@ def _shown(program: Shaped) -> Attempt:
     state = {name: tuple(tensor.shape) for name, tensor in program.captured.tensors.items()}
     structure = _structure(program.captured)
     attrs = program.captured.attrs
-    return Attempt(True, "", _size(program), inputs, redrawable, structure, state=state, attrs=attrs)
+    asked = pretrained.used()
+    return Attempt(True, "", _size(program), inputs, redrawable, structure, state=state, attrs=attrs, configs=asked)
 
 
 def _with_results(shown: Attempt, results: Sequence[tuple[int, ...]]) -> Attempt:
@@ -184,7 +189,11 @@ def _size(program: Shaped) -> int:
 
 def _structure(captured: Captured) -> frozenset[tuple[str, object]]:
     kinds: set[tuple[str, object]] = {(name, "tensor") for name in captured.tensors}
-    kinds |= {(path, kind) for path, kind in captured.attrs.items() if kind is None or isinstance(kind, bool | str)}
+    kinds |= {
+        (path, kind)
+        for path, kind in captured.attrs.items()
+        if (kind is None or isinstance(kind, bool | str)) and not path.endswith(_FILLED)
+    }
     return frozenset(kinds)
 
 

@@ -13,11 +13,13 @@ from torch.overrides import TorchFunctionMode
 
 from ...ir.bindings import Bindings, TensorType
 from ..types import Domain, Leaf, Mode
+from . import pretrained
 from .alarm import alarm
 from .capture import Captured, capture
 from .draws import DrawLog, Drawn, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
 from .inputs import make_inputs
+from .known import Known
 from .load import Built, File, build, execute, seed_everything
 from .modes import ApiDraws, Placed, Run, Watch, Watched
 from .tensors import blocks_of, dtype_name, types_of
@@ -201,7 +203,7 @@ def _type(item: Drawn) -> TensorType:
 def _called(file: File, program: Shaped, log: DrawLog, modes: tuple[Any, ...]) -> Any:  # noqa: ANN401
     guard = Guard("running forward() on the meta device", file.folder)
     draws = python_draws(log, program.built.namespace)
-    with guard, torch.no_grad(), draws, Placed("meta"), modes[0], modes[1]:
+    with guard, torch.no_grad(), draws, Placed("meta"), modes[0], modes[1], Known():
         return program.built.call(*program.arguments.args, **program.arguments.kwargs)
 
 
@@ -224,7 +226,7 @@ def described(file: File, mode: Mode) -> Described:
     program = shaped(file, mode, {})
     captured, start = held(program)
     ran = forward(file, mode, program)
-    warnings = [*program.warnings, *captured.warnings]
+    warnings = [*program.warnings, *pretrained.notes(), *captured.warnings]
     if ran.leaves is None:
         warnings.append(f"the shapes of the results at full size are not known: {ran.error}")
     bindings = met(start, ran.draws, ran.literals)

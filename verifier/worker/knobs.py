@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ..types import Mode
+from . import configs
 from .attempts import Attempt, input_shapes
 from .faults import Guard, UserError
 from .load import File, execute, passed_arguments
@@ -22,7 +23,8 @@ _BATCH = re.compile(r"(^|[._])(batch(_?size)?|bs|bsz|n_?batch)$", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Knob:
     """Something to turn: a literal of the source or an axis of an input. `lone`: an input extent is just its value;
-    `spatial`: it is an extent of the third axis or a later one; `data`: written in get_inputs, but no extent there."""
+    `extent`: it governs some input axis; `spatial`: the third one or a later one; `data`: written in get_inputs, but
+    no extent there."""
 
     label: str
     value: int
@@ -31,6 +33,7 @@ class Knob:
     where: str
     spatial: bool = False
     data: bool = False
+    extent: bool = False
 
 
 @dataclass(slots=True)
@@ -109,9 +112,17 @@ def knobs_of(file: File, mode: Mode, full: Attempt) -> tuple[Knob, ...]:
         batch = lone and (leading or bool(_BATCH.search(spot.label)))
         spatial = any(axis >= 2 for _, axis in axes or ())
         data = spot.where == "inputs" and axes is not None and not axes
-        knobs.append(Knob(spot.label, spot.value, lone, batch, spot.where, spatial, data))
+        knobs.append(Knob(spot.label, spot.value, lone, batch, spot.where, spatial, data, bool(axes)))
     knobs = _one_batch(knobs)
-    return (*knobs, *_free_axes(full, base, covered))
+    return (*knobs, *_free_axes(full, base, covered), *configured(full))
+
+
+def configured(full: Attempt) -> Iterator[Knob]:
+    """The sizes of library configurations that the program asks for by name."""
+    for name, found in full.configs.items():
+        for number in configs.numbers(name, found.full):
+            if number.role != "other":
+                yield Knob(number.label, number.value, False, False, "config")
 
 
 def _one_batch(knobs: list[Knob]) -> list[Knob]:

@@ -9,6 +9,7 @@ import torch
 
 from ..traced import Traced
 from ..types import Assignment, Distribution, Limits, Mode, Precision
+from . import pretrained
 from .describe import Described, described
 from .load import File, open_file
 from .source import local_sources, sources_sha256
@@ -49,7 +50,9 @@ class Session:
 
     @property
     def sources(self) -> dict[str, str]:
-        return local_sources(self._path, self.file.text)
+        """The files of the program, and the configurations of library models that the last run asked for."""
+        named = {f"{name}/config.json": found.text for name, found in pretrained.used().items()}
+        return {**local_sources(self._path, self.file.text), **named}
 
     @property
     def source_sha256(self) -> str:

@@ -30,6 +30,7 @@ from .knobs import (
     others,
 )
 from .load import File
+from .miniature import STYLES, miniatures
 from .smalls import vary
 
 _FINE = 40
@@ -57,15 +58,39 @@ class _Search:
         if not self._full.ok and not self._full.seconds:
             self._without_meta()
         self._knobs = knobs_of(file, mode, self._full)
-        self._groups = grouped(knob for knob in self._knobs if active(knob))
         self._strict = bool(self._full.structure)
+        self._base: Mapping[str, int] = {}
+        self._plans = self._planned()
+        self._groups = grouped(knob for knob in self._knobs if active(knob) and not self._is_planned(knob))
 
     def _without_meta(self) -> None:
         """The meta device cannot run forward (it reads values): only real runs count."""
         self._attempts.meta_works = False
         self._attempts._done.clear()
 
+    def _planned(self) -> tuple[dict[str, int], ...]:
+        """Changes of library configurations, and of the inputs' extents with them, that the program runs with; empty
+        where it has none, or runs with none of those that were thought of."""
+        if not self._full.configs:
+            return ()
+        facts = {name: found.full for name, found in self._full.configs.items()}
+        extents = {knob.label: knob.value for knob in self._knobs if knob.extent and not knob.batch}
+        for style in STYLES:
+            plans = miniatures(facts, extents, style)
+            self._groups = [Group((k,), 3 if k.value > 3 else k.value) for k in self._knobs if k.batch]
+            if all(self._ok({**self._changes(), **plan}) for plan in plans):
+                return plans
+        return ()
+
+    def _is_planned(self, knob: Knob) -> bool:
+        return bool(self._plans) and (knob.where == "config" or (knob.extent and not knob.batch))
+
+    def _at_plan(self, index: int) -> None:
+        if self._plans:
+            self._base = self._plans[index]
+
     def run(self) -> tuple[Assignment, ...]:
+        self._at_plan(0)
         self._shrink()
         if not self._ok(self._changes()):
             raise Refused(f"no small sizes were found at which the program runs: {self._full.reason}")
@@ -76,6 +101,7 @@ class _Search:
         first = self._changes()
         found = [first]
         for index in (1, 2):
+            self._at_plan(index)
             other = self._variant(first, index)
             if other not in found:
                 found.append(other)
@@ -108,9 +134,10 @@ class _Search:
         return not mixed and alike(self._full, attempt)
 
     def _changes(self) -> dict[str, int]:
-        return {
+        moved = {
             knob.label: group.value for group in self._groups for knob in group.knobs if group.value != knob.value
         }
+        return {**self._base, **moved}
 
     def _try(self, values: Sequence[tuple[Group, int]]) -> bool:
         """Move these groups to these values; they stay there when the program runs."""

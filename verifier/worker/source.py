@@ -278,10 +278,12 @@ def local_sources(path: Path, text: str) -> dict[str, str]:
 
 
 def sources_sha256(sources: Mapping[str, str]) -> str:
-    """Hash of the syntax trees, entry file first, the others by name: comments and layout do not count."""
+    """Hash of the syntax trees, entry file first, the others by name: comments and layout do not count. What is not
+    Python counts as it is."""
     entry, *others = sources
     digest = hashlib.sha256()
     for name in (entry, *sorted(others)):
-        digest.update(ast.dump(ast.parse(sources[name])).encode())
+        text = sources[name]
+        digest.update((text if name.endswith(".json") else ast.dump(ast.parse(text))).encode())
         digest.update(b"\0")
     return digest.hexdigest()
