@@ -22,7 +22,8 @@ _TOKEN = re.compile(r"ATTR(\d+)X")
 class Writer:
     """`header`: declarations of the function or program that the scope belongs to; `lines`: its statements.
 
-    `symbols`: numbers with a name, over the samples of this scope, newest last."""
+    `symbols`: numbers with a name, over the samples of this scope, newest last. `hoisted`: of a function, numbers that
+    it could not express and takes as arguments."""
 
     names: Names
     attributes: Attributes
@@ -33,6 +34,7 @@ class Writer:
     extents: dict[Tensor, tuple[str, ...]] = field(default_factory=dict)
     home: dict[str, str] = field(default_factory=dict)
     depth: int = 0
+    hoisted: list[tuple[str, Num]] | None = None
 
     # -- lines ----------------------------------------------------------------------------------------------------
 
@@ -59,8 +61,11 @@ class Writer:
 
     def declare(self, tensor: Tensor, kind: str, path: str) -> None:
         """`param name = "path"[sizes]` (or `input`), with fresh names for sizes that are not known yet."""
-        name = self.names.fresh(_last_names(path) if kind == "param" else path)
-        sizes = self._bound(tensor, fresh_constants=kind == "input")
+        if kind == "input" and self.names.exact(path):
+            name = path
+        else:
+            name = self.names.fresh(_last_names(path) if kind == "param" else path)
+        sizes = self.bound(tensor, fresh_constants=kind == "input")
         wanted = f' = "{path}"' if name != path else ""
         kinds = "" if tensor.is_float or kind == "param" else f" : {'bool' if tensor.is_bool else 'int'}"
         self.header.append(f"{kind} {name}{wanted}[{', '.join(sizes)}]{kinds}")
@@ -86,13 +91,13 @@ class Writer:
         """Texts for the tensor's extents; names that are new are bound by a `shape` line."""
         if tensor not in self.extents:
             count = len(self.symbols)
-            sizes = self._bound(tensor, fresh_constants=False)
+            sizes = self.bound(tensor, fresh_constants=False)
             if len(self.symbols) > count:
                 self.line(f"shape {self.of(tensor)}[{', '.join(sizes)}]")
             self.extents[tensor] = sizes
         return self.extents[tensor]
 
-    def _bound(self, tensor: Tensor, fresh_constants: bool) -> tuple[str, ...]:
+    def bound(self, tensor: Tensor, fresh_constants: bool = False) -> tuple[str, ...]:
         sizes = []
         for axis, dim in enumerate(tensor.dims):
             text = None if fresh_constants and dim.constant is not None else self._size(dim)
@@ -128,6 +133,10 @@ class Writer:
             return literal(constant)
         tensors = (*near, *(value for value in op.args.values() if isinstance(value, Tensor)))
         found = express(number, self._candidates(op.path, tensors))
+        if found is None and self.hoisted is not None:
+            found = self.names.fresh("number")
+            self.hoisted.append((found, number))
+            self.symbols.append(Symbol(found, number.values))
         if found is None:
             values = ", ".join(str(value) for value in number.values)
             raise op.fail(

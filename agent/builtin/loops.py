@@ -1,0 +1,175 @@
+"""Loops of the source that were recorded turn by turn: found by their repeating operators and rolled up again.
+
+A loop is rolled when every turn stands on the same lines with the same state, reads from outside only what no turn
+changes or what the turn before made, and what its turns make is read only afterwards, at the end or all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ...verifier.traced import Argument, Ref
+from .ssa import Kind, Node
+from .structure import Item, Readers, Region, Run, describe, own_state, slots_of, walk
+
+_FEWEST = 2
+_FARTHEST = 600
+_TRIES = 6
+_COLLECTORS = {"aten.stack.default": "tensors", "aten.cat.default": "tensors", "aten.concat.default": "tensors"}
+
+
+def rolled(region: Region, readers: Readers) -> list[Item]:
+    """The region's items with loops rolled up."""
+    items = list(region.items)
+    keys = [_look(item, region) for item in items]
+    index = 0
+    while index < len(items):
+        found = _longest(keys, index)
+        run = _run(items, index, *found, region, readers) if found else None
+        if run is None:
+            index += 1
+            continue
+        period, count = found or (0, 0)
+        rest = items[index + period * count :]
+        items = [*items[:index], run, *_collected(run, rest, region, readers)]
+        keys = [_look(item, region) for item in items]
+        index += 1
+    return items
+
+
+def _look(item: Item, region: Region) -> object:
+    """What an item looks like, whatever is wired to it."""
+    match item:
+        case Node():
+            state = tuple(own_state(region.flat, value, "") for value in item.refs())
+            kinds = tuple(None if v is None else region.flat.kinds[v] for v in item.results)
+            return (item.name, item.where, region.flat.calls[item.call].path, state, kinds, len(item.arguments))
+        case Region():
+            return (item.key, item.path)
+        case Run():
+            return (item.kind, item.form, len(item.turns), item.turns[-1].key)
+    raise AssertionError(item)
+
+
+def _longest(keys: Sequence[object], start: int) -> tuple[int, int] | None:
+    """Period and count of the repetition that starts here and covers most."""
+    best: tuple[int, int] | None = None
+    for period in _distances(keys, start):
+        count = 1
+        while keys[start + count * period : start + (count + 1) * period] == keys[start : start + period]:
+            count += 1
+        if count >= _FEWEST and (best is None or count * period > best[0] * best[1]):
+            best = (period, count)
+    return best
+
+
+def _distances(keys: Sequence[object], start: int) -> Iterator[int]:
+    tries = 0
+    for position in range(start + 1, min(start + _FARTHEST, len(keys))):
+        if keys[position] == keys[start]:
+            yield position - start
+            tries += 1
+            if tries == _TRIES:
+                return
+
+
+def _run(items: Sequence[Item], start: int, period: int, count: int, region: Region, readers: Readers) -> Run | None:
+    turns = []
+    for turn in range(count):
+        part = items[start + turn * period : start + (turn + 1) * period]
+        body = Region(region.flat, region.path, "loop", list(part))
+        describe(body)
+        turns.append(body)
+    if any(turn.key != turns[0].key for turn in turns):
+        return None
+    slots = slots_of(turns)
+    if slots is None or not any(slot.fed_by is not None for slot in slots):
+        return None
+    rest = items[start + period * count :]
+    families = _families(turns, rest, readers)
+    if families is None:
+        return None
+    numbers = {}
+    for place in families:
+        kind = region.flat.kinds[turns[0].made[place]]
+        numbers[place] = len(region.flat.kinds)
+        region.flat.kinds[numbers[place]] = Kind((count, *kind.shape), kind.dtype)
+    return Run("loop", turns, region.path, 0, numbers)
+
+
+def _families(turns: Sequence[Region], rest: Sequence[Item], readers: Readers) -> list[int] | None:
+    """Places in `made` whose values are read after the loop as one list; None when some are read in another way."""
+    nodes = [{id(node) for node in walk(turn)} for turn in turns]
+    collectors = {id(item): item for item in rest if isinstance(item, Node) and item.name in _COLLECTORS}
+    found = []
+    for place in range(len(turns[0].made)):
+        values = [turn.made[place] for turn in turns]
+        collected = False
+        for index, value in enumerate(values):
+            inside = nodes[index] | (nodes[index + 1] if index + 1 < len(turns) else set())
+            for reader in readers.get(value, ()):
+                if id(reader) in inside:
+                    continue
+                if id(reader) in collectors and _holds(collectors[id(reader)], values):
+                    collected = True
+                elif index < len(turns) - 1:
+                    return None
+        if collected:
+            found.append(place)
+    return found
+
+
+def _holds(node: Node, values: Sequence[int]) -> bool:
+    """Is the collector's list exactly these values, forwards or backwards?"""
+    given = node.arguments[_COLLECTORS[node.name]]
+    refs = [item.value for item in given if isinstance(item, Ref)] if isinstance(given, tuple) else []
+    return refs in (list(values), list(reversed(values)))
+
+
+def _collected(run: Run, rest: Sequence[Item], region: Region, readers: Readers) -> list[Item]:
+    """What follows, with the lists of all turns' values replaced by the stacked value."""
+    found: list[Item] = []
+    for item in rest:
+        made = _rearranged(run, item, region) if isinstance(item, Node) and item.name in _COLLECTORS else None
+        for node in made or ():
+            for value in node.refs():
+                readers.setdefault(value, []).append(node)
+        found.extend(made or [item])
+    return found
+
+
+def _rearranged(run: Run, node: Node, region: Region) -> list[Node] | None:
+    for place, family in run.families.items():
+        values = [turn.made[place] for turn in run.turns]
+        if _holds(node, values):
+            given = node.arguments[_COLLECTORS[node.name]]
+            backwards = given != tuple(Ref(value) for value in values)
+            return list(_steps(node, family, backwards, region))
+    return None
+
+
+def _steps(node: Node, family: int, backwards: bool, region: Region) -> Iterator[Node]:
+    kinds = region.flat.kinds
+    source, kind = family, kinds[family]
+
+    def step(name: str, shape: tuple[int, ...], result: int | None, **arguments: Argument) -> Node:
+        nonlocal source
+        number = len(kinds) if result is None else result
+        kinds[number] = Kind(shape, kind.dtype)
+        made = replace(node, name=name, arguments={"self": Ref(source), **arguments}, results=(number,))
+        source = number
+        return made
+
+    axis = node.arguments["dim"]
+    final = node.results[0]
+    assert isinstance(axis, int) and final is not None
+    rank = len(kind.shape) - (0 if node.name == "aten.stack.default" else 1)
+    axis = axis + rank if axis < 0 else axis
+    if backwards:
+        yield step("aten.flip.default", kind.shape, None, dims=(0,))
+    moved = [*kind.shape[1 : axis + 1], kind.shape[0], *kind.shape[axis + 1 :]]
+    stacked = node.name == "aten.stack.default"
+    yield step("aten.movedim.int", tuple(moved), final if stacked else None, source=0, destination=axis)
+    if not stacked:
+        shape = kinds[final].shape
+        yield step("aten.flatten.using_ints", shape, final, start_dim=axis, end_dim=axis + 1)

@@ -1,0 +1,134 @@
+"""The whole text: recordings at several sizes in, declarations, functions, statements and outputs out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from ...verifier.traced import Traced
+from ...verifier.types import Reference
+from .emit import Emitter, Scope
+from .functions import Functions
+from .model import Attributes, Tensor, Untranslatable
+from .names import Names
+from .numbers import literal
+from .ssa import Flat, flattened
+from .structure import Readers, Region, Roller, difference, readers_of, tree
+from .writer import Writer
+
+
+def translate(reference: Reference) -> str:
+    """The program as Affine Loop IR, from recordings at its full size and at the verifier's small ones.
+
+    Raises Untranslatable ("model.py:12: aten.foo.default: why") where there is no rule, or no expression for a number;
+    the verifier's ReferenceFailed where the program does not run without memory."""
+    changes = [{}, *(dict(assignment.changes) for assignment in reference.assignments())]
+    recordings = [reference.trace(change) for change in changes]
+    return text_of(recordings, PurePath(reference.describe().path).stem)
+
+
+def text_of(recordings: Sequence[Traced], name: str) -> str:
+    """One text for recordings of one program at several sizes, the full size first."""
+    without: set[object] = set()
+    while True:
+        roots, readers = _trees(recordings)
+        functions = Functions(roots, readers, without)
+        try:
+            return _written(roots, readers, functions, name)
+        except Untranslatable:
+            shared = next((f for f in functions.all() if f.writing and not f.repeated), None)
+            if shared is None:
+                raise
+            without.add(shared.regions[0].key)
+
+
+def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
+    roots, readers = [], []
+    for recording in recordings:
+        root = tree(flattened(recording))
+        readers.append(readers_of(root))
+        Roller(readers[-1]).finish(root)
+        roots.append(root)
+    for other in roots[1:]:
+        if other.key != roots[0].key:
+            raise Untranslatable(difference(roots[0], other))
+    return roots, readers
+
+
+def _written(roots: Sequence[Region], readers: Sequence[Readers], functions: Functions, name: str) -> str:
+    numbers = [_numbers(root.flat) for root in roots]
+    by_flat = {id(root.flat): found for root, found in zip(roots, numbers, strict=True)}
+    emitter = Emitter(functions, by_flat, {id(r.flat): found for r, found in zip(roots, readers, strict=True)})
+    shared = [path for path in numbers[0] if all(path in other for other in numbers)]
+    attributes = Attributes.made({path: tuple(found[path] for found in numbers) for path in shared})
+    writer = Writer(Names(), attributes)
+    scope = Scope(writer, roots, {}, named=False)
+    inputs = _inputs(scope)
+    scope.slots = {position: inputs[value] for position, value in enumerate(roots[0].uses)}
+    emitter.items(scope, [root.items for root in roots])
+    outputs = [*_results(scope, inputs), *_changes(scope, inputs)]
+    title = re.sub(r"\W+", "_", name).strip("_").lower() or "program"
+    title = title if title[0].isalpha() else f"p{title}"
+    parts = [f"program {title}", *writer.header, *emitter.texts, *writer.lines, *outputs]
+    return "\n".join(parts) + "\n"
+
+
+def _numbers(flat: Flat) -> Mapping[str, int | float]:
+    """Plain numbers of the original, by path."""
+    attrs = flat.traced.bindings.attrs
+    return {p: v for p, v in attrs.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+
+def _inputs(scope: Scope) -> dict[int, Tensor]:
+    """forward()'s tensors that are read, declared; by their value in the first sample."""
+    flats = scope.flats
+    used = {*scope.regions[0].uses, *(value for _, value, _ in flats[0].results if value is not None)}
+    found: dict[int, Tensor] = {}
+    for path, value in flats[0].inputs.items():
+        if value in used and value not in found:
+            tensor = scope.tensor(tuple(flat.inputs[path] for flat in flats))
+            scope.writer.declare(tensor, "input", path)
+            found[value] = tensor
+    unknown = [value for value in scope.regions[0].uses if value not in found]
+    if unknown:
+        raise Untranslatable(f"a tensor of shape {list(flats[0].kinds[unknown[0]].shape)} has no name")
+    return found
+
+
+def _results(scope: Scope, inputs: Mapping[int, Tensor]) -> list[str]:
+    lines = []
+    for leaves in zip(*(flat.results for flat in scope.flats), strict=True):
+        _, value, plain = leaves[0]
+        if value is not None:
+            lines.append(f"output {_name(scope, tuple(leaf[1] for leaf in leaves), inputs)}")
+        elif plain is not None:
+            lines.append(f"output {_plain(scope, [leaf[2] for leaf in leaves])}")
+    return lines
+
+
+def _plain(scope: Scope, values: Sequence[object]) -> str:
+    from .model import Num, Op
+
+    first = values[0]
+    if isinstance(first, bool | str) or not isinstance(first, int | float):
+        if any(value != first for value in values):
+            raise Untranslatable("a result that is no tensor differs between sizes")
+        return f'"{first}"' if isinstance(first, str) else literal(bool(first))
+    return scope.writer.number(Num(tuple(values)), Op("result", {}, (), "forward()"))  # type: ignore[arg-type]
+
+
+def _changes(scope: Scope, inputs: Mapping[int, Tensor]) -> list[str]:
+    lines = []
+    for items in zip(*(flat.changed for flat in scope.flats), strict=True):
+        name = _name(scope, tuple(item.value for item in items), inputs)
+        lines.append(f'output {items[0].kind} "{items[0].name}" = {name}')
+    return lines
+
+
+def _name(scope: Scope, values: tuple[int, ...], inputs: Mapping[int, Tensor]) -> str:
+    if values[0] in scope.made:
+        return scope.writer.of(scope.made[values[0]])
+    if values[0] in inputs:
+        return scope.writer.of(inputs[values[0]])
+    return scope.writer.of(scope.resolve(values))

@@ -1,0 +1,367 @@
+"""Recordings as trees of module calls, with repeated layers and time loops found and rolled up.
+
+Two regions with one key have the same operators, wired alike, on state at the same places below their modules; numbers
+are not in the key. What a region reads from outside is listed by position (`uses`), so that regions can be compared
+whatever stands outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ...verifier.traced import DType, Ref
+from .ssa import Flat, Node
+
+_CONTAINERS = ("container.", "transformer.", "activation.MultiheadAttention")
+
+
+@dataclass(eq=False, slots=True)
+class Region:
+    """One module call (or one turn of a loop). `path` of its module; `items` in order; `library`: a torch layer.
+
+    `uses`: values from outside, by position in a walk; `made`: values made inside, in order (of a run only what its
+    last turn made). `size`: operators in it."""
+
+    flat: Flat
+    path: str
+    cls: str
+    items: list[Item] = field(default_factory=list)
+    uses: list[int] = field(default_factory=list)
+    made: list[int] = field(default_factory=list)
+    key: object = None
+    size: int = 0
+
+    @property
+    def library(self) -> bool:
+        return self.cls.startswith("torch.nn.modules.") and not any(part in self.cls for part in _CONTAINERS)
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """Consecutive regions with one key. kind "layers": the paths count up (`form` with {i}, from `first`); "loop": the
+    same state in every turn. `families`: number in `made` -> value that stands for what all turns made, stacked."""
+
+    kind: Literal["layers", "loop"]
+    turns: list[Region]
+    form: str
+    first: int = 0
+    families: dict[int, int] = field(default_factory=dict)
+    where: str = ""
+
+
+Item: TypeAlias = "Node | Region | Run"
+Readers: TypeAlias = "dict[int, list[object]]"
+
+
+def tree(flat: Flat) -> Region:
+    """The outermost call, with inner calls inside it, nothing rolled up yet."""
+    regions: dict[int, Region] = {}
+    root = Region(flat, "", flat.calls[0].cls if flat.calls else "")
+    regions[0] = root
+    previous: tuple[int, ...] = (0,)
+    for node in flat.nodes:
+        chain = _chain(flat, node.call)
+        common = 0
+        while common < min(len(chain), len(previous)) and chain[common] == previous[common]:
+            common += 1
+        for depth in range(common, len(chain)):
+            call = flat.calls[chain[depth]]
+            region = Region(flat, call.path, call.cls)
+            regions[chain[depth]] = region
+            regions[chain[depth - 1]].items.append(region)
+        regions[chain[-1]].items.append(node)
+        previous = chain
+    return root
+
+
+def _chain(flat: Flat, call: int) -> tuple[int, ...]:
+    found: list[int] = []
+    current: int | None = call
+    while current is not None:
+        found.append(current)
+        current = flat.calls[current].parent
+    return tuple(reversed(found))
+
+
+def relative(path: str, home: str) -> str | None:
+    """`path` below `home`; None when it is elsewhere."""
+    if not home:
+        return path
+    if path == home:
+        return ""
+    return path[len(home) + 1 :] if path.startswith(f"{home}.") else None
+
+
+def own_state(flat: Flat, value: int, home: str) -> str | None:
+    """Where the value stands below the module at `home`, if it is state there."""
+    for path in flat.state.get(value, ()):
+        inner = relative(path, home)
+        if inner:
+            return inner
+    return None
+
+
+class Roller:
+    """Computes keys from the inside out and rolls up what repeats."""
+
+    def __init__(self, readers: Readers) -> None:
+        self.readers = readers
+
+    def finish(self, region: Region) -> None:
+        from .loops import rolled
+
+        for item in region.items:
+            if isinstance(item, Region):
+                self.finish(item)
+        region.items = _hoisted(region.items)
+        region.items = self._layers(region.items)
+        region.items = rolled(region, self.readers)
+        describe(region)
+
+    # -- layers ---------------------------------------------------------------------------------------------------
+
+    def _layers(self, items: list[Item]) -> list[Item]:
+        found: list[Item] = []
+        index = 0
+        while index < len(items):
+            item = items[index]
+            if not isinstance(item, Region) or item.library or not _numbered(item.path):
+                found.append(item)
+                index += 1
+                continue
+            turns = self._turns(items, index)
+            form, first = _form(turns[0].path)
+            found.append(Run("layers", turns, form, first))
+            index += len(turns)
+        return found
+
+    def _turns(self, items: Sequence[Item], index: int) -> list[Region]:
+        start = items[index]
+        assert isinstance(start, Region)
+        form, first = _form(start.path)
+        turns = [start]
+        for item in items[index + 1 :]:
+            wanted = form.replace("{i}", str(first + len(turns)))
+            if not isinstance(item, Region) or item.key != start.key or item.path != wanted:
+                break
+            turns.append(item)
+        while len(turns) > 1 and not self._chained(turns):
+            turns.pop()
+        return turns
+
+    def _chained(self, turns: Sequence[Region]) -> bool:
+        """Every use is the same value in all turns or what the turn before made at one place, and nothing else reads
+        what the inner turns make."""
+        if not slots_of(turns):
+            return False
+        for turn, following in zip(turns, turns[1:], strict=False):
+            inside = set(map(id, walk(turn))) | set(map(id, walk(following)))
+            for value in turn.made:
+                if any(id(reader) not in inside for reader in self.readers.get(value, ())):
+                    return False
+        return True
+
+
+def _hoisted(items: Iterable[Item]) -> list[Item]:
+    """Selections at the start of a library layer belong to whoever calls it."""
+    found: list[Item] = []
+    for item in items:
+        if isinstance(item, Region) and item.library:
+            while len(item.items) > 1 and isinstance(item.items[0], Node) and item.items[0].name == "aten.select.int":
+                found.append(item.items.pop(0))
+            describe(item)
+        found.append(item)
+    return found
+
+
+def _numbered(path: str) -> bool:
+    return path.rpartition(".")[2].isdigit()
+
+
+def _form(path: str) -> tuple[str, int]:
+    head, dot, last = path.rpartition(".")
+    return f"{head}{dot}{{i}}", int(last)
+
+
+def walk(region: Region) -> Iterator[Node]:
+    for item in region.items:
+        match item:
+            case Node():
+                yield item
+            case Region():
+                yield from walk(item)
+            case Run(turns=turns):
+                for turn in turns:
+                    yield from walk(turn)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def describe(region: Region) -> None:
+    """Fill in key, uses, made and size from the items."""
+    labels: dict[int, int] = {}
+    region.uses, region.made, region.size = [], [], 0
+    keys = [_item_key(item, region, labels) for item in region.items]
+    region.key = (region.cls, tuple(keys))
+
+
+def _item_key(item: Item, region: Region, labels: dict[int, int]) -> object:
+    match item:
+        case Node():
+            key = (item.name, _path_key(region.flat.calls[item.call].path, region), *_node_key(item, region, labels))
+            _made(region, labels, (v for v in item.results if v is not None))
+            region.size += 1
+            return key
+        case Region():
+            uses = tuple(_label(value, region, labels) for value in item.uses)
+            _made(region, labels, item.made)
+            region.size += item.size
+            return ("call", item.key, _path_key(item.path, region), uses)
+        case Run(kind=kind, turns=turns):
+            last = turns[-1]
+            uses = tuple(_label(value, region, labels) for value in turns[0].uses)
+            _made(region, labels, [*last.made, *(item.families[n] for n in sorted(item.families))])
+            region.size += sum(turn.size for turn in turns)
+            return (kind, last.key, _path_key(item.form, region), uses, tuple(sorted(item.families)))
+    raise AssertionError(item)
+
+
+def _path_key(path: str, region: Region) -> object:
+    inner = relative(path, region.path)
+    return ("elsewhere", path) if inner is None else inner
+
+
+def _node_key(node: Node, region: Region, labels: dict[int, int]) -> tuple[object, ...]:
+    kinds = region.flat.kinds
+    results = tuple(None if v is None else (kinds[v].dtype, len(kinds[v].shape)) for v in node.results)
+    steps = tuple((step.name, _form_of(tuple(step.arguments.items()))) for step in node.chain)
+    return _skeleton(tuple(node.arguments.items()), region, labels), results, steps, node.draws
+
+
+def _form_of(value: object) -> object:
+    """Of a view that is written through only what kind of view it is."""
+    match value:
+        case tuple():
+            return tuple(_form_of(item) for item in value)
+        case bool() | str() | None | DType():
+            return value
+        case _:
+            return type(value).__name__
+
+
+def _skeleton(value: object, region: Region, labels: dict[int, int]) -> object:
+    match value:
+        case Ref(value=number):
+            return _label(number, region, labels)
+        case bool() | str() | None:
+            return (type(value).__name__, value)
+        case int() | float():
+            return "number"
+        case DType(name=name):
+            return ("dtype", name)
+        case tuple():
+            return tuple(_skeleton(item, region, labels) for item in value)
+    raise AssertionError(value)
+
+
+def _label(value: int, region: Region, labels: dict[int, int]) -> object:
+    if value in labels:
+        return labels[value]
+    state = own_state(region.flat, value, region.path)
+    if state is not None:
+        return state
+    region.uses.append(value)
+    return "outside"
+
+
+def _made(region: Region, labels: dict[int, int], values: Iterable[int]) -> None:
+    for value in values:
+        labels[value] = len(labels)
+        region.made.append(value)
+
+
+# -- slots: the distinct things that regions of one key read from outside ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`positions` in `uses` that always hold the same value. `fed_by`: place in `made` of the turn before (carried), or
+    None (the same value in every turn)."""
+
+    positions: tuple[int, ...]
+    fed_by: int | None
+
+
+def columns(regions: Sequence[Region]) -> list[tuple[int, ...]]:
+    """Positions of `uses` grouped by the values that they hold in the regions."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for position in range(len(regions[0].uses)):
+        groups.setdefault(tuple(region.uses[position] for region in regions), []).append(position)
+    return [tuple(positions) for positions in groups.values()]
+
+
+def slots_of(turns: Sequence[Region]) -> list[Slot] | None:
+    """None when some use is neither carried nor invariant. An empty list stands for regions that read nothing."""
+    found: list[Slot] = []
+    for positions in columns(turns):
+        values = [turn.uses[positions[0]] for turn in turns]
+        if len(set(values)) == 1:
+            found.append(Slot(positions, None))
+            continue
+        places = {
+            turn.made.index(value) if value in turn.made else None
+            for turn, value in zip(turns, values[1:], strict=False)
+        }
+        if len(places) != 1 or None in places:
+            return None
+        found.append(Slot(positions, places.pop()))
+    return found
+
+
+def readers_of(root: Region) -> Readers:
+    """Who reads each value: nodes, and the results of the program."""
+    found: Readers = {}
+    for node in walk(root):
+        for value in node.refs():
+            found.setdefault(value, []).append(node)
+    for _, value, _ in root.flat.results:
+        if value is not None:
+            found.setdefault(value, []).append(root)
+    for item in root.flat.changed:
+        found.setdefault(item.value, []).append(root)
+    return found
+
+
+def where_of(item: Item) -> str:
+    match item:
+        case Node():
+            return item.where
+        case Region():
+            return next((node.where for node in walk(item)), "")
+        case Run(turns=turns):
+            return where_of(turns[0])
+    raise AssertionError(item)
+
+
+def difference(left: Region, right: Region) -> str:
+    """Where two regions that should be alike first differ."""
+    for mine, other in zip(left.items, right.items, strict=False):
+        if isinstance(mine, Region) and isinstance(other, Region) and mine.key != other.key:
+            return difference(mine, other)
+        if type(mine) is not type(other) or _name(mine) != _name(other):
+            return f"{where_of(mine)}: {_name(mine)} at one size, {_name(other)} at another"
+    return f"{where_of(left.items[0]) if left.items else ''}: the operators depend on the sizes"
+
+
+def _name(item: Item) -> str:
+    match item:
+        case Node(name=name):
+            return name
+        case Region(cls=cls):
+            return re.sub(r".*\.", "", cls)
+        case Run(kind=kind, turns=turns):
+            return f"{kind} of {_name(turns[0])}"
+    raise AssertionError(item)
