@@ -5,15 +5,22 @@ from __future__ import annotations
 from ..model import Op, Untranslatable
 from ..writer import Writer
 from . import (
+    activations,
+    arranging,
     attention,
+    casts,
+    comparisons,
     conv,
     creation,
     einsum,
     elementwise,
     indexing,
+    integers,
+    joining,
     losses,
     matmul,
     normalization,
+    padding,
     pooling,
     random,
     recurrent,
@@ -36,23 +43,30 @@ def apply(writer: Writer, op: Op) -> None:
 
 
 _MODULES = (
+    activations,
+    arranging,
     attention,
+    casts,
+    comparisons,
     conv,
     creation,
     einsum,
     elementwise,
     indexing,
+    joining,
+    integers,
     losses,
     matmul,
     normalization,
+    padding,
     pooling,
     random,
     recurrent,
     reductions,
     resampling,
+    reshape,
     shapes,
     slices,
-    reshape,
 )
 
 __all__ = ["RULES", "apply"]
