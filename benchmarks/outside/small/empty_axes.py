@@ -19,7 +19,7 @@ class Model(nn.Module):
         joined = torch.cat([nothing, x, x[:0]])
         legacy = torch.cat([x.new_zeros(0), x], dim=1)
         empty = self.linear(nothing)
-        zero = self.hollow @ x.new_zeros(0, x.shape[0]) + x[0, 0]
+        zero = self.hollow @ x.new_zeros(0, x.shape[0]) + x[:, 0]
         start = x[:, 3:3]
         sums = start.sum(dim=1) + x[:, 0], start.prod(dim=1) * x[:, 1], empty.sum() + x.sum(), nothing.sum(dim=0) + x
         tests = start.any(dim=1) | (x[:, 0] > 0), start.all(dim=1) & (x[:, 1] > 0), empty.numel()

@@ -22,7 +22,7 @@ def fn(x, lone):
     repeated = x.repeat(1, 2, 1, 3)[:, 5], x.repeat_interleave(3, dim=1)[:, :7], lone.repeat(2, 1, 1), lone.tile((2,))
     squeezed = lone.squeeze(), lone.squeeze(0).unsqueeze(-1), x.squeeze(), lone.squeeze((0, 1))
     finer = F.pixel_shuffle(x, FACTOR)
-    coarser = F.pixel_unshuffle(finer, FACTOR) - x, F.channel_shuffle(x, 4)
+    coarser = F.pixel_unshuffle(finer.roll(1, 2), FACTOR) - x, F.channel_shuffle(x, 4)
     row, column = torch.meshgrid(torch.arange(x.shape[2]), torch.arange(x.shape[3]), indexing="ij")
     grid = (row * 3 - column).to(x.dtype) * x
     pair = torch.dstack([x[0, 0], x[0, 1]]), torch.hstack([x[:, 0], x[:, 1]]), torch.block_diag(x[0, 0], x[0, 1])

@@ -32,4 +32,4 @@ def forward(x, numbers):
 
 
 def example_inputs():
-    return [torch.randn(BATCH, CHANNELS, LENGTH), torch.randint(0, 4, (BATCH, CHANNELS, LENGTH))]
+    return [torch.randn(BATCH, CHANNELS, LENGTH), torch.randint(0, 9, (BATCH, CHANNELS, LENGTH))]
