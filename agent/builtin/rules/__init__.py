@@ -29,6 +29,7 @@ from . import (
     reshape,
     shapes,
     slices,
+    softmax,
 )
 from .registry import RULES
 
@@ -53,8 +54,8 @@ _MODULES = (
     einsum,
     elementwise,
     indexing,
-    joining,
     integers,
+    joining,
     losses,
     matmul,
     normalization,
@@ -67,6 +68,7 @@ _MODULES = (
     reshape,
     shapes,
     slices,
+    softmax,
 )
 
 __all__ = ["RULES", "apply"]
