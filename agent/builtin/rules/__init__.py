@@ -9,6 +9,7 @@ from . import (
     arranging,
     attention,
     casts,
+    classes,
     comparisons,
     conv,
     creation,
@@ -17,6 +18,7 @@ from . import (
     indexing,
     integers,
     joining,
+    lookups,
     losses,
     matmul,
     normalization,
@@ -27,9 +29,11 @@ from . import (
     reductions,
     resampling,
     reshape,
+    scatter,
     shapes,
     slices,
     softmax,
+    writes,
 )
 from .registry import RULES
 
@@ -48,6 +52,7 @@ _MODULES = (
     arranging,
     attention,
     casts,
+    classes,
     comparisons,
     conv,
     creation,
@@ -68,6 +73,9 @@ _MODULES = (
     reshape,
     shapes,
     slices,
+    writes,
+    scatter,
+    lookups,
     softmax,
 )
 

@@ -97,7 +97,7 @@ def _added(w: Writer, op: Op, factors: list[Factor], out: Labels) -> None:
     found = contraction(w, op, factors, out)
     text = _times(w, op, op.num("alpha"), found.text)
     beta, base = op.num("beta"), op.tensor("self")
-    if not beta.constant == 0:
+    if beta.constant != 0:
         iterators = [iterator for iterator, _ in found.outer]
         text = f"{_times(w, op, beta, w.indices(base, found.dims, iterators, op))} + {text}"
     w.nest(op, found.outer, text)

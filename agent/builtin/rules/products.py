@@ -22,7 +22,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """`text`: the sum of products, in its natural storage type; `outer`: the result's iterators; `dims`: its extents."""
+    """`text`: the sum of products, in its natural storage type; `outer`, `dims`: the result's."""
 
     outer: Loops
     text: str
