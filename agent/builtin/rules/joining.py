@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..model import Op, Tensor
+from ..model import Arg, Num, Op, Tensor
+from ..numbers import literal
 from ..writer import Writer
 from .registry import rule
 from .shapes import widened
@@ -24,6 +25,21 @@ class Piece:
 def cast(text: str, source: Tensor, target: Tensor) -> str:
     """An element of `source` in the storage type of `target`."""
     return text if source.dtype == target.dtype else f"{target.dtype}({text})"
+
+
+def number_for(w: Writer, op: Op, value: Arg, target: Tensor) -> str:
+    """A number as an element of `target`."""
+    constant = value.constant if isinstance(value, Num) else value
+    if isinstance(value, Num) and constant is None:
+        text = w.number(value, op)
+        return (
+            text if target.is_float or target.is_int and isinstance(value.values[0], int) else f"{target.dtype}({text})"
+        )
+    if not isinstance(constant, bool | int | float):
+        raise op.fail("what is written is no number")
+    if target.is_float:
+        return literal(float(constant))
+    return literal(bool(constant)) if target.is_bool else literal(int(constant))
 
 
 def read(w: Writer, source: Tensor, indices: Sequence[str]) -> str:
