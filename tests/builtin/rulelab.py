@@ -6,6 +6,7 @@ an expression in sizes. Values are compared in float64, storage types with a run
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from solar_agent.ir.bindings import Bindings, TensorType
 from solar_agent.ir.execute import Values, execute
 from solar_agent.ir.load import load
 from solar_agent.verifier.traced import DType
+from solar_agent.verifier.worker.draws import DrawLog
+from solar_agent.verifier.worker.modes import Run
 from solar_agent.verifier.worker.tensors import dtype_name
 
 Sample = Mapping[str, Any]
@@ -30,17 +33,22 @@ def check(
     exact: bool = False,
     unchecked: Sequence[int] = (),
     state: Mapping[str, str] | None = None,
+    beside: Sequence[Mapping[str, torch.Tensor]] = (),
 ) -> str:
     """Run the rule of `name` ("aten.add.Tensor") on samples of its arguments by schema name; gives the text back.
 
     `unchecked`: results that are not compared (and need not be made). `state`: argument -> the path under which it is
-    captured state instead of an input."""
+    captured state instead of an input. `beside`: for each sample, tensors that the program has besides
+    the arguments, so that numbers can be expressed in their sizes. Random operators draw once and are replayed."""
     overload = _overload(name)
     filled = [_filled(overload, sample) for sample in samples]
-    results = [_run(overload, sample, wide=False) for sample in filled]
-    text = _text(name, filled, results, unchecked, state or {})
-    for sample, native in zip(filled, results, strict=True):
-        _compare(text, sample, native, _run(overload, sample, wide=True), exact, unchecked, state or {})
+    logs = [DrawLog() for _ in samples]
+    results = [_run(overload, sample, log, wide=False) for sample, log in zip(filled, logs, strict=True)]
+    extra = list(beside) or [{} for _ in samples]
+    text = _text(name, filled, results, unchecked, state or {}, extra, len(logs[0].drawn))
+    for sample, native, log, more in zip(filled, results, logs, extra, strict=True):
+        wide = _run(overload, sample, DrawLog(replay=tuple(log.drawn)), wide=True)
+        _compare(text, {**sample, **more}, native, wide, exact, unchecked, state or {}, log.drawn)
     return text
 
 
@@ -60,7 +68,7 @@ def _filled(overload: Any, sample: Sample) -> dict[str, Any]:
     }
 
 
-def _run(overload: Any, sample: Sample, *, wide: bool) -> list[Any]:
+def _run(overload: Any, sample: Sample, log: DrawLog, *, wide: bool) -> list[Any]:
     def widened(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return value.double() if wide and value.is_floating_point() else value.clone()
@@ -74,8 +82,10 @@ def _run(overload: Any, sample: Sample, *, wide: bool) -> list[Any]:
     keywords = {key: widened(value) for key, value in sample.items() if key not in positional}
     usual = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64 if wide else usual)
+    random = torch.Tag.nondeterministic_seeded in overload.tags
     try:
-        out = overload(*[widened(sample[key]) for key in positional], **keywords)
+        with Run(log, promote=wide) if random else nullcontext():
+            out = overload(*[widened(sample[key]) for key in positional], **keywords)
     finally:
         torch.set_default_dtype(usual)
     return list(out) if isinstance(out, list | tuple) else [out]
@@ -105,9 +115,13 @@ def _text(
     results: Sequence[Sequence[Any]],
     unchecked: Sequence[int],
     state: Mapping[str, str],
+    beside: Sequence[Mapping[str, torch.Tensor]],
+    draws: int,
 ) -> str:
     found: dict[str, Tensor] = {}
     args = {key: _zip([sample[key] for sample in samples], key, found) for key in samples[0]}
+    for key in beside[0]:
+        _zip([more[key] for more in beside], key, found)
     outs = tuple(
         None if not isinstance(column[0], torch.Tensor) else _zip(column, f"result{i}", {})
         for i, column in enumerate(zip(*results, strict=True))
@@ -121,7 +135,7 @@ def _text(
             tensor.argument, tensor.state = None, state[path]
         else:
             writer.declare(tensor, "input", path)
-    op = Op(name, args, outs, "model.py:1")
+    op = Op(name, args, outs, "model.py:1", draws=tuple(range(draws)))
     apply(writer, op)
     lines = [f"output {writer.of(out)}" for i, out in enumerate(outs) if out is not None and i not in unchecked]
     return "\n".join(["program rule", *writer.header, *writer.lines, *lines]) + "\n"
@@ -150,6 +164,7 @@ def _compare(
     exact: bool,
     unchecked: Sequence[int],
     state: Mapping[str, str],
+    drawn: Sequence[Any],
 ) -> None:
     tensors = _tensors(sample)
     types = {path: TensorType(tuple(tensor.shape), dtype_name(tensor.dtype)) for path, tensor in tensors.items()}
@@ -160,12 +175,15 @@ def _compare(
     bindings = Bindings(
         {path: t for path, t in types.items() if path not in state},
         {state[path]: t for path, t in types.items() if path in state},
+        tuple(TensorType(tuple(draw.shape), dtype_name(draw.dtype)) for draw in drawn),
     )
     program = load(text, bindings)
     run = execute(
         program,
         Values(
-            {p: v for p, v in values.items() if p not in state}, {state[p]: v for p, v in values.items() if p in state}
+            {p: v for p, v in values.items() if p not in state},
+            {state[p]: v for p, v in values.items() if p in state},
+            tuple(draw.double().numpy() if draw.is_floating_point() else draw.numpy() for draw in drawn),
         ),
     )
     checked = [i for i in range(len(wide)) if isinstance(wide[i], torch.Tensor) and i not in unchecked]

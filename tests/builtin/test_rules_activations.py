@@ -16,7 +16,8 @@ WITH_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("leaky_relu", {}), ("leaky_relu", {"negative_slope": 0.2}), ("elu", {}), ("elu", {"alpha": 0.3}),
     ("elu", {"alpha": 1.5, "scale": 2.0, "input_scale": 0.5}), ("celu", {}), ("celu", {"alpha": 2.0}), ("gelu", {}),
     ("gelu", {"approximate": "tanh"}), ("softplus", {}), ("softplus", {"beta": 2.0, "threshold": 1.0}),
-    ("hardtanh", {}), ("hardtanh", {"min_val": -0.5, "max_val": 2.0}), ("hardshrink", {}), ("hardshrink", {"lambd": 1.0}),
+    ("hardtanh", {}), ("hardtanh", {"min_val": -0.5, "max_val": 2.0}), ("hardshrink", {}),
+    ("hardshrink", {"lambd": 1.0}),
     ("softshrink", {}), ("softshrink", {"lambd": 0.2}), ("threshold", {"threshold": 0.1, "value": 20.0}),
     ("threshold", {"threshold": 0, "value": 1}), ("rrelu", {}), ("rrelu", {"lower": 0.2, "upper": 0.6}),
 )  # fmt: skip

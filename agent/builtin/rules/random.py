@@ -22,7 +22,7 @@ def drawn(w: Writer, op: Op, tensor: Tensor, hint: str) -> None:
 
 @rule(
     "aten.rand", "aten.randn", "aten.randint", "aten.rand_like", "aten.randn_like", "aten.randint_like",
-    "aten.randperm", "aten.normal", "aten.normal_functional", "aten.bernoulli", "aten.multinomial", "aten.poisson",
+    "aten.randperm", "aten.normal", "aten.bernoulli", "aten.multinomial", "aten.poisson",
     "aten.binomial", "aten._standard_gamma", "aten._sample_dirichlet", "aten.uniform", "aten.exponential",
     "aten.cauchy", "aten.log_normal", "aten.geometric", "aten.random",
 )  # fmt: skip
