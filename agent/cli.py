@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from . import console, faults, tools
+from .bench.command import bench
 from .exitcodes import Exit
 from .options import (
     DeviceChoice,
@@ -85,7 +86,7 @@ def translate(
 ) -> int:
     """Translate, verify and bound the program in FILE.
 
-    A language model writes the translation; it counts only after it has given the same numbers as the program.
+    Rules or a language model write the translation; it counts only after it has given the same numbers as the program.
     """
     from . import stages
 
@@ -219,6 +220,7 @@ def _show(found: Findings, output: Output) -> None:
 cli.add_command(tools.arch)
 cli.add_command(tools.cache)
 cli.add_command(tools.doctor)
+cli.add_command(bench)
 
 
 def main() -> NoReturn:

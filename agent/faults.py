@@ -24,6 +24,21 @@ def explained(fault: Exception) -> tuple[int, str]:
             return _of_the_rooms(fault)
 
 
+def foreseen() -> tuple[type[Exception], ...]:
+    """What a program, a text or an option may bring about, errors in this tool aside."""
+    from ..analysis.arch import ArchError
+    from ..analysis.bounds import UnsupportedTypeError
+    from ..analysis.precision import PrecisionError
+    from ..ir.errors import IRError
+    from ..verifier.types import BadInput, ReferenceFailed
+    from .retry import ProviderError
+
+    return (
+        *(UsageFault, BadInput, ReferenceFailed, ArchError, PrecisionError, UnsupportedTypeError, IRError),
+        *(ProviderError, OSError),
+    )
+
+
 def _of_the_rooms(fault: Exception) -> tuple[int, str]:
     from ..analysis.arch import ArchError
     from ..analysis.bounds import UnsupportedTypeError

@@ -85,7 +85,7 @@ class Seed(click.types.IntParamType):
         return int(click.IntRange(-(1 << 31), (1 << 31) - 1).convert(value, param, ctx))
 
 
-def _packed(into: type[T], name: str, options: list[Decorator]) -> Decorator:
+def packed(into: type[T], name: str, options: list[Decorator]) -> Decorator:
     """A decorator that adds `options` and hands their values on as one `into` under `name`."""
     names = [field.name for field in fields(into)]  # type: ignore[arg-type]
 
@@ -132,7 +132,7 @@ def output_options(command: Command) -> Command:
         click.option("-q", "--quiet", is_flag=True, help="No progress on stderr."),
         debug_option,
     ]
-    return _packed(Output, "output", options)(command)
+    return packed(Output, "output", options)(command)
 
 
 def program_options(command: Command) -> Command:
@@ -155,7 +155,7 @@ def program_options(command: Command) -> Command:
             help="Longest time for one run of the program.",
         ),
     ]
-    return _packed(ProgramChoice, "program", options)(command)
+    return packed(ProgramChoice, "program", options)(command)
 
 
 def trial_options(command: Command) -> Command:
@@ -165,7 +165,7 @@ def trial_options(command: Command) -> Command:
             "--seed", type=Seed(), default=0, show_default=True, metavar="N", help="Seed of weights and inputs."
         ),
     ]
-    return _packed(TrialChoice, "trial", options)(command)
+    return packed(TrialChoice, "trial", options)(command)
 
 
 def device_options(command: Command) -> Command:
@@ -183,7 +183,7 @@ def device_options(command: Command) -> Command:
             help="Type of all floats: bf16, COMPUTE:STORAGE, or ieee (float32 without TF32).",
         ),
     ]
-    return _packed(DeviceChoice, "device", options)(command)
+    return packed(DeviceChoice, "device", options)(command)
 
 
 def model_options(command: Command) -> Command:
@@ -239,4 +239,4 @@ def model_options(command: Command) -> Command:
         click.option("--cache/--no-cache", default=True, help="Use verified translations of earlier runs."),
         click.option("--resume/--no-resume", default=True, help="Go on with a run that was stopped."),
     ]
-    return _packed(ModelChoice, "model", options)(command)
+    return packed(ModelChoice, "model", options)(command)

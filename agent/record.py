@@ -48,6 +48,7 @@ class Recording:
     lines: dict[str, str] = field(default_factory=dict)
     why: str = "recording"
     keeps_replies: bool = False
+    prompted: bool = True
 
     @property
     def name(self) -> str:

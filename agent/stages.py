@@ -31,9 +31,7 @@ def run_options(
 ) -> Options:
     if model.max_cost is not None and model.prices is None:
         raise UsageFault("--max-cost needs prices to count with; add --prices IN,OUT (US dollars per million tokens)")
-    if model.translator not in TRANSLATORS and not model.translator.startswith("replay:"):
-        offered = ", ".join(TRANSLATORS)
-        raise UsageFault(f"--translator {model.translator!r} is unknown; choose {offered} or replay:DIR")
+    check_translator(model.translator)
     if model.answer is not None:
         _check_answer(model.answer, model.translator)
     return Options(
@@ -62,6 +60,12 @@ def run_options(
         out=out,
         progress=progress,
     )
+
+
+def check_translator(name: str) -> None:
+    """Raises UsageFault."""
+    if name not in TRANSLATORS and not name.startswith("replay:"):
+        raise UsageFault(f"--translator {name!r} is unknown; choose {', '.join(TRANSLATORS)} or replay:DIR")
 
 
 def options_of(program: ProgramChoice) -> Options:
@@ -142,7 +146,11 @@ def translated(
         warnings=(*result.warnings, *(result.certificate.warnings if result.certificate else ())),
         message="" if result.stop == "accepted" else result.message,
     )
-    return analysed(found, archs, precision) if result.stop == "accepted" else found
+    if result.stop != "accepted":
+        return found
+    if options.progress is not None:
+        options.progress(Progress("analyse", f"counting {len((result.text or '').splitlines())} lines at full size"))
+    return analysed(found, archs, precision)
 
 
 def checked(file: Path, ir: Path, program: ProgramChoice, trial: TrialChoice, progress: Report) -> Findings:

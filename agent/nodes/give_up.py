@@ -10,9 +10,12 @@ from ..desk import Desk, used
 from ..state import AttemptState, RunState
 
 
+SAVED = "; the best attempt is in"
+
+
 def give_up(state: RunState, desk: Desk) -> RunState:
     saved = save_attempts(state, desk)
-    return {"message": f"{state['message']}; the best attempt is in {saved}"}
+    return {"message": f"{state['message']}{SAVED} {saved}"}
 
 
 def best_attempt(attempts: list[AttemptState]) -> AttemptState | None:

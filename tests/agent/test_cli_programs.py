@@ -76,9 +76,9 @@ def test_a_tensor_of_100_gigabytes_is_never_made(capsys: pytest.CaptureFixture[s
 
 def test_without_a_key_it_says_what_would_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     put(SOURCE)
-    result = Said(capsys, "translate", "x.py", "--quiet", "--json")
+    result = Said(capsys, "translate", "x.py", "--translator", "anthropic", "--quiet", "--json")
     assert result.code == 30
-    for way in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "--base-url", "manual", "replay"):
+    for way in ("ANTHROPIC_API_KEY", "--base-url", "builtin", "manual", "replay"):
         assert way in result.err
     assert list(result.document) == DOCUMENT
     assert (result.document["ir"], result.document["certificate"]) == (None, None)
@@ -135,6 +135,7 @@ def test_the_whole_job_and_what_is_cached(capsys: pytest.CaptureFixture[str], se
         "attempts": 1,
         "input_tokens": 100,
         "output_tokens": 10,
+        "why": "openai was asked for",
     }
     assert found["ir"] == {"path": str(Path("out/x.alir")), "nests": 1, "lines": 5}
     assert sorted(path.name for path in Path("out").iterdir()) == ["einsum_graph.yaml", "x.alir", "x.certificate.json"]

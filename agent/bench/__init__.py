@@ -1,0 +1,1 @@
+"""Many programs through the whole job, each in processes of its own."""

@@ -1,0 +1,119 @@
+"""The document of a bench and its table: by level, and what did not pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from ..units import amount
+from .problems import Problem
+from .task import FAILED, Record, Wanted
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from ..document import Json
+
+VERDICTS = ("verified", "verified-in-part", "specialised", "unverified", "refused", FAILED)
+HEADS = (
+    "level",
+    "of",
+    "verified",
+    "in part",
+    "special",
+    "unverified",
+    "refused",
+    "failed",
+    "median",
+    "total",
+    "memory",
+)
+
+
+def problem_document(problem: Problem, record: Record) -> Record:
+    head: Record = {"name": problem.name, "level": problem.level, "id": problem.id}
+    return {**head, **{key: value for key, value in record.items() if key != "exit_code"}}
+
+
+def bench_document(
+    results: Sequence[tuple[Problem, Record]], wanted: Wanted, facts: Mapping[str, Json], *, wall_s: float, missing: int
+) -> Record:
+    """`missing`: how many problems have no result, as the run was stopped."""
+    from ..doctor import environment
+
+    levels = list(dict.fromkeys(problem.level for problem, _ in results))
+    by_level = {level: [record for problem, record in results if problem.level == level] for level in levels}
+    asked: Record = {"translator": wanted.translator, "model": wanted.model, "mode": wanted.mode, "seed": wanted.seed}
+    return {
+        "environment": {**environment(), **asked, **facts},
+        "problems": [problem_document(problem, record) for problem, record in results],
+        "summary": {
+            "complete": missing == 0,
+            "missing": missing,
+            "wall_seconds": round(wall_s, 3),
+            "levels": {str(level): summary(records) for level, records in by_level.items()},
+            "total": summary([record for _, record in results]),
+        },
+    }
+
+
+def summary(records: Sequence[Record]) -> Record:
+    counted = Counter(str(record["verdict"]) for record in records)
+    spent = [_total_s(record) for record in records]
+    memory = [record["peak_memory_bytes"] for record in records if isinstance(record.get("peak_memory_bytes"), int)]
+    return {
+        "problems": len(records),
+        **{verdict: counted[verdict] for verdict in VERDICTS},
+        "median_seconds": round(median(spent), 3) if spent else None,
+        "total_seconds": round(sum(spent), 3),
+        "peak_memory_bytes": max(memory, default=None),  # type: ignore[type-var]
+    }
+
+
+def _total_s(record: Record) -> float:
+    match record.get("seconds"):
+        case {"total": (int() | float()) as total}:
+            return float(total)
+        case _:
+            return 0.0
+
+
+def show(console: Console, made: Mapping[str, Any]) -> None:
+    """The table, then a line for each problem that was not verified."""
+    from rich.text import Text
+
+    console.print(_table(made["summary"]))
+    rest = [one for one in made["problems"] if one["verdict"] != "verified"]
+    for one in rest:
+        where = f"{one['level']}/{one['name']}"
+        reason = one["message"] or "; ".join((one["certificate"] or {}).get("failures", [])) or "no reason given"
+        console.print(Text.assemble((where, "bold"), f"  {one['verdict']}: {reason}"), soft_wrap=True)
+    if made["summary"]["missing"]:
+        console.print(f"{made['summary']['missing']} problems have no result yet; the same command goes on")
+
+
+def _table(found: Mapping[str, Any]) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for head in HEADS:
+        table.add_column(head, justify="left" if head == "level" else "right", no_wrap=True)
+    levels = found["levels"]
+    for level, row in levels.items():
+        table.add_row(level, *_cells(row))
+    if len(levels) > 1:
+        table.add_row("all", *_cells(found["total"]), style="bold")
+    return table
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    median_s, memory = row["median_seconds"], row["peak_memory_bytes"]
+    return [
+        str(row["problems"]),
+        *(str(row[verdict]) for verdict in VERDICTS),
+        "-" if median_s is None else f"{median_s:.2f} s",
+        f"{row['total_seconds']:.0f} s",
+        "-" if memory is None else amount(memory, "B"),
+    ]
