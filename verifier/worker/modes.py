@@ -100,8 +100,19 @@ def _shortcut(name: str, args: tuple[Any, ...]) -> Any:  # noqa: ANN401
     if isinstance(start, torch.Tensor) == (name == "lstm") or not isinstance(weights, list | tuple):
         return None
     finals = tuple(torch.empty_like(item) for item in start) if name == "lstm" else (torch.empty_like(start),)
-    out = data.new_empty((*data.shape[:-1], finals[0].shape[-1] * (2 if args[7] else 1)))
-    return (out, *finals)
+    width = finals[0].shape[-1] * (2 if args[7] else 1)
+    for shape in masks_between_layers(args, width):
+        data.new_empty(shape).bernoulli_(0.5)
+    return (data.new_empty((*data.shape[:-1], width)), *finals)
+
+
+def masks_between_layers(args: tuple[Any, ...], width: int) -> tuple[tuple[int, ...], ...]:
+    """Shapes, time first, of what the dropout of a recurrent layer draws. `args`: of torch.lstm, gru, ..."""
+    data, layers, dropout, train, batch_first = args[0], args[4], args[5], args[6], args[8]
+    if not train or not 0 < dropout < 1:
+        return ()
+    shape: tuple[int, ...] = (*data.shape[:-1], width)
+    return ((shape[1], shape[0], *shape[2:]) if batch_first else shape,) * (layers - 1)
 
 
 def _literal_on(device: str, func: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401

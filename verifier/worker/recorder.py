@@ -95,8 +95,12 @@ class Tensors:
 def _place(tensor: torch.Tensor) -> tuple[object, ...]:
     if tensor.layout != torch.strided or tensor.is_quantized:
         raise Refused(f"a {tensor.layout} tensor is not understood")
+    try:
+        storage = tensor.untyped_storage()
+    except NotImplementedError:
+        raise Refused("a tensor without memory of its own (of torch.func or torch.vmap) is not understood") from None
     return (
-        tensor.untyped_storage()._cdata,
+        storage._cdata,
         tensor.storage_offset(),
         tensor.shape,
         tensor.stride(),
@@ -149,7 +153,7 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
 
     def _located(self, known: _Schema, refused: Refused) -> Refused:
         _, where = self._place()
-        return Refused(f"{where}: {known.full_name}: {refused}" if where else f"{known.full_name}: {refused}")
+        return Refused(f"{where}: {known.full_name}: {refused}")
 
     def _noted(self, func: Any, known: _Schema, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
         arguments = self._arguments(known, args, kwargs)
@@ -160,7 +164,8 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
         if len(self._log.drawn) > before:
             self.drawn[len(self.operators)] = tuple(range(before, len(self._log.drawn)))
         written = (*known.written, *_statistics_written(known, arguments))
-        self._append(Operator(known.full_name, arguments, results, written, call, where))
+        if written or any(result is not None for result in results):
+            self._append(Operator(known.full_name, arguments, results, written, call, where))
         return out
 
     def _append(self, operator: Operator) -> None:
@@ -169,6 +174,8 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
         self.operators.append(operator)
 
     def _called(self, func: Any, known: _Schema, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        if torch.is_autocast_enabled("cpu"):
+            raise Refused("it is called under torch.autocast, which does not act on tensors without values")
         if known.name in _READS:
             raise Refused("a tensor's value is read, which is not known without running the program")
         out = answered(func, args, kwargs, self._log)

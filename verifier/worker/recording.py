@@ -29,7 +29,13 @@ from .trial import is_derived
 _FORWARD_S = 30.0
 _TORCH = str(Path(torch.__file__).parent)
 _HERE = str(Path(__file__).parent)
-_READ_SIGNS = ("on meta tensors", "meta device type tensor", "data-independent implementation", "from meta tensor")
+_READ_SIGNS = (
+    "on meta tensors",
+    "meta device type tensor",
+    "data-independent implementation",
+    "from meta tensor",
+    "out of meta tensor",
+)
 _Kind = Literal["user", "library", "hidden"]
 
 
@@ -46,15 +52,15 @@ class Places:
         """A class of modules: its file counts as the user's, unless it is torch's own."""
         if cls not in self._classes:
             self._classes.add(cls)
-            name = getattr(getattr(cls.forward, "__code__", None), "co_filename", "")  # type: ignore[attr-defined]
+            name = getattr(getattr(getattr(cls, "forward", None), "__code__", None), "co_filename", "")
             if name and self._kind(name) == "library":
                 self._kinds[name] = "user"
 
     def line(self) -> str:
-        """ "file.py:12", or "" when all frames are torch's."""
+        """As file.py:12; the file alone when all frames are torch's."""
         frame: FrameType | None = sys._getframe(1)
         outer: FrameType | None = None
-        while frame is not None:
+        while frame is not None and frame.f_code is not _run.__code__:
             match self._kind(frame.f_code.co_filename):
                 case "user":
                     return _shown(frame)
@@ -63,7 +69,7 @@ class Places:
                 case "hidden":
                     pass
             frame = frame.f_back
-        return "" if outer is None else _shown(outer)
+        return Path(self._file).name if outer is None else _shown(outer)
 
     def _kind(self, name: str) -> _Kind:
         kind = self._kinds.get(name)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .draws import DrawLog
-from .modes import NORMS, RECURRENT, norm_fits
+from .modes import NORMS, RECURRENT, masks_between_layers, norm_fits
 
 
 def answered(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], log: DrawLog) -> Any:  # noqa: ANN401
@@ -32,13 +32,11 @@ def _normalised(name: str, data: torch.Tensor) -> torch.Tensor:
 
 
 def _recurrent(name: str, args: tuple[Any, ...], log: DrawLog) -> tuple[torch.Tensor, ...]:
-    data, start, _, _, layers, dropout, train, both_ways, batch_first = args
+    data, start, both_ways, batch_first = args[0], args[1], args[7], args[8]
     finals = tuple(torch.empty_like(item) for item in start) if name == "lstm" else (torch.empty_like(start),)
     width = finals[0].shape[-1] * (2 if both_ways else 1)
-    if batch_first:
-        data = data.transpose(0, 1)
-    shape = (*data.shape[:-1], width)
-    if train and 0 < dropout < 1:
-        log.drawn.extend(data.new_empty(shape) for _ in range(layers - 1))
-    out = data.new_empty(shape)
-    return (out.transpose(0, 1) if batch_first else out, *finals)
+    log.drawn.extend(data.new_empty(shape) for shape in masks_between_layers(args, width))
+    if not batch_first:
+        return (data.new_empty((*data.shape[:-1], width)), *finals)
+    steps_first = data.transpose(0, 1)
+    return (steps_first.new_empty((*steps_first.shape[:-1], width)).transpose(0, 1), *finals)
