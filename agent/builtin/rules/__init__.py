@@ -33,6 +33,8 @@ from . import (
     shapes,
     slices,
     softmax,
+    sorting,
+    sums,
     writes,
 )
 from .registry import RULES
@@ -61,6 +63,7 @@ _MODULES = (
     indexing,
     integers,
     joining,
+    lookups,
     losses,
     matmul,
     normalization,
@@ -71,12 +74,13 @@ _MODULES = (
     reductions,
     resampling,
     reshape,
+    scatter,
     shapes,
     slices,
-    writes,
-    scatter,
-    lookups,
     softmax,
+    sorting,
+    sums,
+    writes,
 )
 
 __all__ = ["RULES", "apply"]
