@@ -161,10 +161,10 @@ def _bench(problems: tuple[Problem, ...], root: Path, device: DeviceChoice, choi
     interrupted = False
     with closing(journal), _shown(run, quiet=output.quiet) as show:
         try:
-            run.all(jobs, choice.budget, show)
+            run.all(jobs, show)
         except KeyboardInterrupt:
             interrupted = True
-    facts: dict[str, Json] = {"root": str(root), "jobs": jobs, "archs": list(wanted.archs), **_commit(root)}
+    facts: dict[str, Json] = {"root": str(root), "jobs": jobs, "archs": list(wanted.archs), **commit(root)}
     spent_s = time.monotonic() - began_s
     made = bench_document(run.results, wanted, facts, wall_s=spent_s, missing=len(problems) - len(run.results))
     _told(made, choice.out, output)
@@ -186,7 +186,7 @@ class _Run:
         """In the order of the problems, whatever order they were done in."""
         return [(problem, self.known[problem.label]) for problem in self.problems if problem.label in self.known]
 
-    def all(self, jobs: int, limit_s: float, show: Callable[[Problem, Record], None]) -> None:
+    def all(self, jobs: int, show: Callable[[Problem, Record], None]) -> None:
         from .journal import result_key
         from .pool import open_pool, run_all
 
@@ -201,7 +201,7 @@ class _Run:
             scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="solar-agent-bench-"))
             own = {"SOLAR_AGENT_CACHE": scratch} if self.wanted.translator == "builtin" else {}
             zygote = stack.enter_context(open_pool(os.environ))
-            done = run_all(rest, self.wanted, zygote, jobs=jobs, limit_s=limit_s, environment=own)
+            done = run_all(rest, self.wanted, zygote, jobs=jobs, environment=own)
             for problem, record in stack.enter_context(closing(done)):
                 self.journal.put(keys[problem.label], record)
                 self._keep(problem, record, show)
@@ -235,6 +235,7 @@ def _wanted(device: DeviceChoice, choice: BenchChoice) -> Wanted:
         trials=choice.trials,
         seed=choice.seed,
         time_limit_s=choice.time_limit,
+        budget_s=choice.budget,
         texts=str(choice.texts.absolute()) if choice.texts is not None else None,
     )
     options = wanted.options(None)
@@ -254,7 +255,7 @@ def _journal_path(out: Path | None, root: Path) -> Path:
     return private(cache_dir() / "bench") / f"{hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]}.jsonl"
 
 
-def _commit(root: Path) -> Mapping[str, Json]:
+def commit(root: Path) -> Mapping[str, Json]:
     """Of the checkout, where git's own files tell it."""
     git = root / ".git"
     try:

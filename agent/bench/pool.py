@@ -77,7 +77,6 @@ def run_all(
     zygote: Zygote,
     *,
     jobs: int,
-    limit_s: float,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Problem, Record]]:
     """Records as they come; closing the iterator ends what is running. Raises ReferenceFailed when none can start."""
@@ -87,7 +86,7 @@ def run_all(
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_started(waiting.popleft(), wanted, zygote, limit_s, environment or {}))
+                running.append(_started(waiting.popleft(), wanted, zygote, environment or {}))
             for run in _ended(running):
                 running.remove(run)
                 record = _record(run)
@@ -98,7 +97,7 @@ def run_all(
             run.close()
 
 
-def _started(problem: Problem, wanted: Wanted, zygote: Zygote, limit_s: float, environment: Mapping[str, str]) -> _Run:
+def _started(problem: Problem, wanted: Wanted, zygote: Zygote, environment: Mapping[str, str]) -> _Run:
     request_read, request = os.pipe()
     reply, reply_write = os.pipe()
     output, output_write = os.pipe()
@@ -110,7 +109,7 @@ def _started(problem: Problem, wanted: Wanted, zygote: Zygote, limit_s: float, e
             os.close(descriptor)
     with suppress(BrokenPipeError), os.fdopen(request, "wb") as writing:
         writing.write(json.dumps({**task, "environment": dict(environment)}).encode())
-    return _Run(problem, forked, reply, output, limit_s)
+    return _Run(problem, forked, reply, output, wanted.budget_s)
 
 
 def _ended(running: list[_Run]) -> list[_Run]:
