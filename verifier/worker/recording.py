@@ -20,6 +20,7 @@ from .capture import Captured, capture
 from .describe import Shaped, held, met, shaped
 from .draws import FACTORIES, IN_PLACE, DrawLog, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
+from .known import Known
 from .load import File, seed_everything
 from .modes import Placed, Watch, Watched, makes_literal
 from .recorder import Recorder
@@ -202,6 +203,7 @@ def _run(file: File, program: Shaped, recorder: Recorder, modules: Modules, lite
             modules.followed(),
             Placed("meta", shortcuts=False),
             literals,
+            Known(),
             torch._dispatch.python.enable_python_dispatcher(),
             recorder,
         ):
