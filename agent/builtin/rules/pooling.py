@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model import Num, Op, Tensor
+from ..numbers import atom
 from ..writer import Writer
 from .layers import batched, own_layer, per_axis, unbatched
 from .registry import rule
@@ -154,10 +155,9 @@ def _positions(w: Writer, op: Op, spatial: int) -> None:
         operator="argmax=",
     )
     best = f"{w.of(first)}[{', '.join(outer)}]"
-    places = _places(w, op, spatial, outer[lead:], _digits(best, kernel))
-    position = places[0]
-    for place, extent in zip(places[1:], w.sizes(x)[lead + 1 :], strict=True):
-        position = f"({position})*{extent} + {place}"
+    position, *places = _places(w, op, spatial, outer[lead:], _digits(best, kernel))
+    for place, extent in zip(places, w.sizes(x)[lead + 1 :], strict=True):
+        position = f"({position})*{atom(extent)} + {place}"
     w.nest(op, tuple(zip(outer, sizes, strict=True)), position, tensor=target)
 
 
@@ -170,17 +170,19 @@ def _digits(flat: str, extents: Sequence[str]) -> tuple[str, ...]:
     """A flattened index taken apart again, row-major."""
     digits = []
     for axis, extent in enumerate(extents):
-        inner = "*".join(extents[axis + 1 :])
-        shifted = f"{flat} // ({inner})" if inner else flat
+        inner = extents[axis + 1 :]
+        divisor = f"({'*'.join(inner)})" if len(inner) > 1 else "".join(inner)
+        shifted = f"{flat} // {divisor}" if divisor else flat
         digits.append(shifted if axis == 0 else f"{shifted} % {extent}")
     return tuple(digits)
 
 
 def _places(w: Writer, op: Op, spatial: int, iterators: Sequence[str], taps: Sequence[str]) -> tuple[str, ...]:
-    strides = _texts(w, op, "stride", spatial)
-    pads = _texts(w, op, "padding", spatial)
-    dilations = _texts(w, op, "dilation", spatial)
-    return tuple(
-        f"{stride}*{iterator} + {dilation}*({tap}) - {pad}"
-        for stride, iterator, dilation, tap, pad in zip(strides, iterators, dilations, taps, pads, strict=True)
-    )
+    """stride*i + dilation*tap - padding for each axis, without what changes nothing."""
+    options = [_texts(w, op, name, spatial) for name in ("stride", "dilation", "padding")]
+    places = []
+    for iterator, tap, stride, dilation, pad in zip(iterators, taps, *options, strict=True):
+        start = iterator if stride == "1" else f"{stride}*{iterator}"
+        offset = tap if dilation == "1" else f"{dilation}*({tap})"
+        places.append(f"{start} + {offset}" + (f" - {pad}" if pad != "0" else ""))
+    return tuple(places)
