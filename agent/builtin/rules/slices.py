@@ -29,8 +29,12 @@ def _bound(w: Writer, op: Op, given: Num, actual: Num, source: Tensor, axis: int
         return str(actual.constant)
     if actual.values == size.values:
         return w.sizes(source)[axis]
-    if isinstance(constant, int) and actual.values == tuple(n + constant for n in size.values):
-        return minus(w.sizes(source)[axis], str(-constant))
+    if isinstance(constant, int):
+        have = w.sizes(source)[axis]
+        moved = minus(have, str(-constant))
+        if constant >= 0:
+            return f"min({have}, {constant})"
+        return moved if actual.values == tuple(n + constant for n in size.values) else f"max({moved}, 0)"
     return w.number(actual, op, _near(w, source))
 
 
@@ -44,7 +48,13 @@ def part(
     low = _bound(w, op, start or first, first, source, axis)
     stride = w.number(step, op)
     sizes = list(w.sizes(source))
-    sizes[axis] = _extent(w, op, source, axis, low, stride, end or last, last, extent)
+    if extent.constant is not None:
+        sizes[axis] = str(extent.constant)
+    elif extent.values != size.values:
+        named = w.extent(op, extent) if _is_named(w, extent, size, end, last) else None
+        ordered = all(a <= b for a, b in zip(first.values, last.values, strict=True))
+        length = named or _length(low, stride, _bound(w, op, end or last, last, source, axis))
+        sizes[axis] = length if named or ordered else f"max({length}, 0)"
 
     def index(its: tuple[str, ...]) -> Sequence[str]:
         found = list(its)
@@ -54,19 +64,14 @@ def part(
     return View(tuple(sizes), index)
 
 
-def _extent(
-    w: Writer, op: Op, source: Tensor, axis: int, low: str, stride: str, end: Num, last: Num, extent: Num
-) -> str:
-    """(end - start + step - 1)//step, or what is known to be equal."""
-    if extent.constant is not None:
-        return str(extent.constant)
-    if extent.values == source.dims[axis].values:
-        return w.sizes(source)[axis]
-    known = next((symbol.text for symbol in w.symbols if symbol.values == extent.values), None)
-    is_open = last.values == source.dims[axis].values or (isinstance(end.constant, int) and end.constant < 0)
-    if known is not None and not is_open:
-        return known
-    high = _bound(w, op, end, last, source, axis)
+def _is_named(w: Writer, extent: Num, size: Num, end: Num | None, last: Num) -> bool:
+    """Whether the extent is a size, and not just what is left of the axis by coincidence."""
+    left = last.values == size.values or end is None or (isinstance(end.constant, int) and end.constant < 0)
+    return not left and any(symbol.values == extent.values for symbol in w.symbols)
+
+
+def _length(low: str, stride: str, high: str) -> str:
+    """(end - start + step - 1)//step."""
     length = minus(high, low)
     return length if stride == "1" else quotient(plus(length, stride, "-1"), stride).replace(" // ", "//")
 
