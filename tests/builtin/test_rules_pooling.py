@@ -87,3 +87,21 @@ def test_adaptive_to_a_size_of_its_own() -> None:
 def test_integers_are_refused() -> None:
     with pytest.raises(Untranslatable, match="pooling of i64"):
         check("aten.max_pool2d.default", {"self": torch.arange(16).view(1, 1, 4, 4), "kernel_size": [2, 2]})
+
+
+@pytest.mark.parametrize("spatial", [2, 3])
+@pytest.mark.parametrize("stride", [2, 1])
+def test_back_to_where_the_maximum_was(spatial: int, stride: int) -> None:
+    pool = getattr(torch.ops.aten, f"max_pool{spatial}d_with_indices").default
+    samples = []
+    for sizes in ((4, 6, 4)[:spatial], (8, 6, 6)[:spatial]):
+        pooled, indices = pool(torch.randn(2, 3, *sizes), [2] * spatial, [stride] * spatial)
+        samples.append({"self": pooled, "indices": indices, "output_size": list(sizes)})
+        if spatial == 3:
+            samples[-1].update(stride=[stride] * 3, padding=[0] * 3)
+    check(f"aten.max_unpool{spatial}d.default", *samples, exact=True)
+
+
+def test_windows_that_are_sizes() -> None:
+    samples = [{"self": torch.randn(2, 3, h, h), "kernel_size": [h, h]} for h in (4, 5)]
+    assert "kernel_size=H" in check("aten.max_pool2d.default", *samples, exact=True)

@@ -120,3 +120,22 @@ def test_grid(image: list[int], align_corners: bool) -> None:
         for n in (2, 3)
     ]
     check("aten.affine_grid_generator.default", *samples)
+
+
+@pytest.mark.parametrize("align_corners", [True, False])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize("mode", [0, 1])
+def test_places_in_an_image(mode: int, padding: int, align_corners: bool) -> None:
+    options = {"interpolation_mode": mode, "padding_mode": padding, "align_corners": align_corners}
+    samples = [
+        {"input": torch.randn(2, 3, h, 5), "grid": 3 * torch.randn(2, 4, h + 1, 2), **options} for h in (1, 3, 6)
+    ]
+    check("aten.grid_sampler.default", *samples)
+
+
+def test_cubic_places_are_refused() -> None:
+    options = {"interpolation_mode": 2, "padding_mode": 0, "align_corners": False}
+    with pytest.raises(Untranslatable, match="mode 2"):
+        check(
+            "aten.grid_sampler.default", {"input": torch.randn(1, 1, 3, 3), "grid": torch.rand(1, 2, 2, 2), **options}
+        )

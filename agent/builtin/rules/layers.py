@@ -22,7 +22,7 @@ def per_axis(op: Op, name: str, count: int, default: int | None = None) -> objec
         return None
     if len(numbers) not in (1, count):
         raise op.fail(f"{len(numbers)} numbers for {name} of {count} axes")
-    if all(number.constant == default for number in numbers):
+    if default is not None and all(number.constant == default for number in numbers):
         return None
     return numbers[0] if all(number.values == numbers[0].values for number in numbers) else numbers
 

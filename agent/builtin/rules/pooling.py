@@ -186,3 +186,21 @@ def _places(w: Writer, op: Op, spatial: int, iterators: Sequence[str], taps: Seq
         offset = tap if dilation == "1" else f"{dilation}*({tap})"
         places.append(f"{start} + {offset}" + (f" - {pad}" if pad != "0" else ""))
     return tuple(places)
+
+
+@rule("aten.max_unpool2d")
+def max_unpool2d(w: Writer, op: Op) -> None:
+    _unpool(w, op, 2)
+
+
+@rule("aten.max_unpool3d")
+def max_unpool3d(w: Writer, op: Op) -> None:
+    _unpool(w, op, 3)
+
+
+def _unpool(w: Writer, op: Op, spatial: int) -> None:
+    """Windows that share their largest element write it twice, which is the same."""
+    x, indices = op.tensor("self"), op.tensor("indices")
+    if not x.is_float or x.rank != spatial + 2:
+        raise op.fail(f"an operand of {x.rank} axes and type {x.dtype}")
+    w.call(op, f"max_unpool{spatial}d", x, indices, output_size=per_axis(op, "output_size", spatial))

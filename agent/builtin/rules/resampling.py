@@ -267,3 +267,21 @@ def _centre(op: Op, it: str, size: str, dim: Num, align: bool) -> str:
     if any(value == 1 for value in dim.values):
         raise op.fail("corners of a grid of one pixel")
     return f"2*{it} / ({size} - 1) - 1"
+
+
+_MODES = ("bilinear", "nearest")
+_PADDINGS = ("zeros", "border", "reflection")
+
+
+@rule("aten.grid_sampler", "aten.grid_sampler_2d")
+def grid_sampler(w: Writer, op: Op) -> None:
+    x, grid = op.tensor("input"), op.tensor("grid")
+    mode, padding = op.fixed("interpolation_mode"), op.fixed("padding_mode")
+    if x.rank != 4 or mode >= len(_MODES) or not x.is_float:
+        raise op.fail(f"{x.rank} axes of {x.dtype} in mode {mode}")
+    options: dict[str, object] = {
+        "mode": f'"{_MODES[mode]}"' if mode else None,
+        "padding_mode": f'"{_PADDINGS[padding]}"' if padding else None,
+        "align_corners": True if op.flag("align_corners") else None,
+    }
+    w.call(op, "grid_sample", x, grid, **options)
