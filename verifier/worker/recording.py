@@ -53,7 +53,7 @@ class Places:
         """A class of modules: its file counts as the user's, unless it is torch's own."""
         if cls not in self._classes:
             self._classes.add(cls)
-            name = getattr(getattr(getattr(cls, "forward", None), "__code__", None), "co_filename", "")
+            name = getattr(sys.modules.get(cls.__module__), "__file__", None)
             if name and self._kind(name) == "library":
                 self._kinds[name] = "user"
 
