@@ -176,13 +176,11 @@ def take_along_dim(w: Writer, op: Op) -> None:
     its = w.iterators(op.out.rank, like=sizes)
     outer = tuple(zip(its, sizes, strict=True))
     if op.args.get("dim") is None:
-        at = read(w, index, unflat(its[0], w.sizes(index)))
-        w.nest(op, outer, read(w, source, unflat(at, w.sizes(source))))
+        position = read(w, index, unflat(its[0], w.sizes(index)))
+        w.nest(op, outer, read(w, source, unflat(position, w.sizes(source))))
         return
-    axis = op.axis("dim", source.rank)
-    place = w.indices(index, op.out.dims, its, op)
     at = ["0" if dim.is_one else it for it, dim in zip(its, source.dims, strict=True)]
-    at[axis] = place
+    at[op.axis("dim", source.rank)] = w.indices(index, op.out.dims, its, op)
     w.nest(op, outer, read(w, source, at))
 
 

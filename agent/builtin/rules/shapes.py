@@ -8,7 +8,7 @@ from ..model import Num, Op, Tensor
 from ..writer import Writer
 from .registry import rule
 from .texts import minus, plus, quotient, scaled
-from .views import View, show, source_of, view
+from .views import Index, View, show, source_of, view
 
 
 def permuted(w: Writer, source: Tensor, order: Sequence[int]) -> View:
@@ -170,7 +170,12 @@ def meshgrid(w: Writer, op: Op) -> None:
     sizes = tuple(extents[axis] for axis in range(len(tensors)))
     for axis, source, result in zip(axes, tensors, op.results, strict=True):
         if result is not None:
-            show(w, op, source, View(sizes, lambda its, axis=axis, n=source.rank: [its[axis]][:n]), result)
+            show(w, op, source, View(sizes, _single(axis, source.rank)), result)
+
+
+def _single(axis: int, rank: int) -> Index:
+    """The one iterator that is read along; a number has none."""
+    return lambda its: its[axis : axis + 1][:rank]
 
 
 def diagonal_view(w: Writer, op: Op, source: Tensor, offset: int, first: int, second: int) -> View:

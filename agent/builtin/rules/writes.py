@@ -16,7 +16,7 @@ from .views import View, show, view_of
 @rule("solar.write")
 def write(w: Writer, op: Op) -> None:
     """`value` takes the place of what the view operators of `chain`, one after the other, read from `self`."""
-    chain = op.args["chain"]
+    chain: object = op.args["chain"]
     if not isinstance(chain, tuple):
         raise op.fail("no chain of views")
     written(w, op, op.tensor("self"), op.args["value"], [step for step in chain if isinstance(step, Op)])
