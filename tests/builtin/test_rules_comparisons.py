@@ -45,6 +45,14 @@ def test_kinds_of_numbers(name: str) -> None:
     check(f"aten.{name}.default", {"self": whole((3,))}, {"self": whole((2,))})
 
 
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_closeness(equal_nan: bool) -> None:
+    other = SPECIAL + torch.tensor([1e-9, 0.0, 0.0, 0.0, 1e-4])
+    more = {"atol": 1e-8, "rtol": 1e-3, "equal_nan": equal_nan}
+    check("aten.isclose.default", *({"self": SPECIAL[:n], "other": other[:n], **more} for n in (5, 3)))
+    check("aten.isclose.default", *({"self": whole(s), "other": whole(s, 1), "atol": 2.0} for s in SHAPES[0]))
+
+
 @pytest.mark.parametrize("name", ["and", "or", "xor"])
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float32])
 def test_logic(name: str, dtype: torch.dtype) -> None:

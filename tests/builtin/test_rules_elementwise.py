@@ -32,6 +32,14 @@ def test_functions_of_one_positive_number(name: str) -> None:
     check(f"aten.{name}.default", *({"self": floats(shape).abs() + 0.1} for shape in SHAPES[0]))
 
 
+def test_inverse_functions_of_angles() -> None:
+    for name in ("asin", "acos", "atan", "arctan"):
+        check(f"aten.{name}.default", *({"self": floats(shape).tanh()} for shape in SHAPES[0]))
+    check("aten.acos.default", *({"self": torch.tensor([1.0, -1.0, 0.0])[:n]} for n in (3, 2)))
+    two("aten.atan2.default", PAIRS[1], torch.float32, torch.float32)
+    two("aten.atan2.default", PAIRS[0], torch.int64, torch.int64)
+
+
 def test_inverse_hyperbolic_functions() -> None:
     check("aten.acosh.default", *({"self": floats(shape).abs() + 1.1} for shape in SHAPES[0]))
     check("aten.atanh.default", *({"self": floats(shape).tanh()} for shape in SHAPES[0]))

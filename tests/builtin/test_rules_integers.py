@@ -76,10 +76,23 @@ def test_bits_turned_around(dtype: torch.dtype) -> None:
     check("aten.bitwise_not.default", *({"self": whole(s, low=0).to(dtype)} for s in SHAPES[0]))
 
 
-def test_lowest_bits() -> None:
-    check("aten.bitwise_and.Scalar", *({"self": whole(s), "other": 7} for s in SHAPES[0]))
-    with pytest.raises(Untranslatable, match="mask of the lowest bits"):
-        check("aten.bitwise_and.Scalar", *({"self": whole(s), "other": 6} for s in SHAPES[0]))
+@pytest.mark.parametrize("name", ["and", "or", "xor"])
+@pytest.mark.parametrize("mask", [0, 7, 5, 6, 12, -1, -4, -6])
+def test_bits_of_whole_numbers_and_a_mask(name: str, mask: int) -> None:
+    for dtype in (torch.int64, torch.int8):
+        check(f"aten.bitwise_{name}.Scalar", *({"self": whole(s, dtype=dtype), "other": mask} for s in SHAPES[0]))
+        check(f"aten.__{name}__.Scalar", *({"self": whole(s, dtype=dtype), "other": mask} for s in SHAPES[0]))
+
+
+def test_bits_of_the_largest_numbers() -> None:
+    edge = torch.tensor([-(2**63), 2**63 - 1, -1, 2**62 + 5])
+    for name in ("and", "or", "xor"):
+        check(f"aten.bitwise_{name}.Scalar", *({"self": edge[:n], "other": 0x70F0} for n in (4, 3)), exact=True)
+
+
+def test_other_bits_are_refused() -> None:
+    with pytest.raises(Untranslatable, match="many places"):
+        check("aten.bitwise_and.Scalar", *({"self": whole(s), "other": 0b10101010} for s in SHAPES[0]))
     with pytest.raises(Untranslatable, match="whole numbers"):
         check("aten.bitwise_or.Tensor", *({"self": whole(s), "other": whole(s)} for s in SHAPES[0]))
 

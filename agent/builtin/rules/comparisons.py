@@ -42,6 +42,16 @@ for _name, _form in _TESTS.items():
     _test(_name, _form)
 
 
+@rule("aten.isclose")
+def isclose(w: Writer, op: Op) -> None:
+    """Equal, or no further apart than atol + rtol * |other| and not infinitely far."""
+    left, right = operand(op, "self"), operand(op, "other")
+    close = "{0} == {1} or (abs({0} - {1}) <= {2} + {3} * abs({1}) and abs({0} - {1}) < inf)"
+    if op.flag("equal_nan"):
+        close += " or ({0} != {0} and {1} != {1})"
+    made(w, op, close, left, right, op.num("atol"), op.num("rtol"), result="bool")
+
+
 # -- logic ------------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,9 @@ _FLOAT_FORMS = {
     "log2": "log({0}) * 1.4426950408889634", "log10": "log({0}) * 0.4342944819032518",
     "asinh": "sign({0}) * log1p(abs({0}) + {0}**2 / (1 + sqrt(1 + {0}**2)))",
     "acosh": "log({0} + sqrt(({0} - 1) * ({0} + 1)))", "atanh": "0.5 * (log1p({0}) - log1p(-{0}))",
-    "deg2rad": "{0} * 0.017453292519943295", "rad2deg": "{0} * 57.29577951308232",
+    "atan": "atan2({0}, 1)", "asin": "atan2({0}, sqrt((1 - {0}) * (1 + {0})))",
+    "acos": "atan2(sqrt((1 - {0}) * (1 + {0})), {0})", "deg2rad": "{0} * 0.017453292519943295",
+    "rad2deg": "{0} * 57.29577951308232",
     "sinc": "select({0} == 0, 1.0, sin(pi * {0}) / (pi * {0}))",
     "special_entr": "select({0} == 0, 0.0, -{0} * log({0}))",
     "special_ndtr": "0.5 * (1 + erf({0} * 0.7071067811865476))",
@@ -26,7 +28,8 @@ _SAME_FORMS = {"neg": "-{0}", "abs": "abs({0})", "square": "{0}**2"}
 _ALIASES = {
     "negative": "neg", "absolute": "abs", "special_expit": "sigmoid", "special_erf": "erf", "special_erfc": "erfc",
     "special_expm1": "expm1", "special_exp2": "exp2", "special_log1p": "log1p", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "special_sinc": "sinc",
+    "arccosh": "acosh", "arctanh": "atanh", "arctan": "atan", "arcsin": "asin", "arccos": "acos",
+    "special_sinc": "sinc",
 }  # fmt: skip
 
 
@@ -161,6 +164,7 @@ _LOG_ADD_2 = "select({0} == {1}, {0} + 1.0, max({0}, {1}) + log1p(2.0 ** -abs({0
 _two(("mul", "multiply"), "{0} * {1}")
 _two(("minimum",), "min({0}, {1})")
 _two(("maximum",), "max({0}, {1})")
+_two(("atan2", "arctan2"), "atan2({0}, {1})", "float")
 _two(("hypot",), "sqrt({0}**2 + {1}**2)", "float")
 _two(("logaddexp",), _LOG_ADD, "float")
 _two(("logaddexp2",), _LOG_ADD_2, "float")

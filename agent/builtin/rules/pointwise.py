@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import reduce
 from typing import Literal
 
 from ....ir.dtypes import RANK0, STRONG, WEAK, Typed, floating, kind, promote
 from ..model import Num, Op, Tensor
-from ..numbers import atom
+from ..numbers import atom, literal
 from ..writer import Operand, Writer
 
 Kind = Literal["promote", "float", "bool"]
@@ -30,7 +31,7 @@ def made(
     `result`: what the type of `form` is: that of the operands together, the same made floating, or bool."""
     target = tensor or op.out
     refuse_complex(op, target, *operands)
-    given = tuple(_kept_float(w, op, item, operands) for item in operands)
+    given = tuple(_shown(w, op, form, place, operands) for place in range(len(operands)))
     if natural(operands, result) != target.dtype:
         form = f"{target.dtype}({form})"
     return w.pointwise(op, form, *given, tensor=tensor)
@@ -60,13 +61,19 @@ def _typed(item: Operand) -> Typed:
             return Typed("i64", WEAK)
 
 
-def _kept_float(w: Writer, op: Op, item: Operand, operands: tuple[Operand, ...]) -> Operand:
-    """A float that is written as an expression in whole numbers stays one beside integer tensors."""
-    if not isinstance(item, Num) or item.constant is not None or not isinstance(item.values[0], float):
+def _shown(w: Writer, op: Op, form: str, place: int, operands: tuple[Operand, ...]) -> Operand:
+    """An operand; a number as text where it needs no parentheses, or would lose its kind.
+
+    A float that is written as an expression in whole numbers stays one beside integer tensors."""
+    item = operands[place]
+    if not isinstance(item, Num):
         return item
-    if any(isinstance(other, Tensor) and other.is_float for other in operands):
-        return item
-    return f"(1.0 * {atom(w.number(item, op))})"
+    text = w.number(item, op)
+    floats = any(isinstance(other, Tensor) and other.is_float for other in operands)
+    if item.constant is None and isinstance(item.values[0], float) and not floats:
+        return f"(1.0 * {atom(text)})"
+    stands_alone = len(re.findall(rf"(?:[(]|, )\{{{place}\}}(?=[,)])", form)) == form.count(f"{{{place}}}")
+    return text if stands_alone else atom(text)
 
 
 def refuse_complex(op: Op, *items: object) -> None:
@@ -95,9 +102,9 @@ def constant(w: Writer, op: Op, value: Num | bool, dtype: str) -> str:
         case "bool":
             return "true" if known else "false"
         case "int":
-            return w.scalar(int(known), op)
+            return literal(int(known))
         case "float":
-            return w.scalar(float(known), op)
+            return literal(float(known))
         case _:
             raise op.fail("complex numbers")
 
