@@ -94,8 +94,10 @@ def needs_splitting(expr: Expr, knowledge: Knowledge) -> bool:
         case Read(tensor, _, fill):
             return fill is not None or tensor in knowledge.known or tensor in knowledge.claims
         case Apply(op, args, _):
-            return op in _RELATIONS and _index_comparison(op, args) is not None or any(
-                needs_splitting(arg, knowledge) or isinstance(arg, Const) for arg in args
+            return (
+                op in _RELATIONS
+                and _index_comparison(op, args) is not None
+                or any(needs_splitting(arg, knowledge) or isinstance(arg, Const) for arg in args)
             )
         case Cast(arg, _):
             return needs_splitting(arg, knowledge)
@@ -323,6 +325,7 @@ _FOLDS: Mapping[str, Callable[..., object]] = {
     "or": np.logical_or, "not": np.logical_not, "select": np.where, "exp": np.exp, "expm1": np.expm1, "log": np.log,
     "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": np.vectorize(math.erf), "sin": np.sin, "cos": np.cos,
+    "atan2": np.arctan2,
 }  # fmt: skip
 
 

@@ -58,10 +58,16 @@ _TABLE = (
     ScalarOp("erf", 1, "special", "float"),
     ScalarOp("sin", 1, "special", "float"),
     ScalarOp("cos", 1, "special", "float"),
+    ScalarOp("atan2", 2, "special", "float"),
 )
 SCALAR_OPS = {op.name: op for op in _TABLE}
 
 Combine = Literal["=", "+", "*", "max", "min", "and", "or", "argmax", "argmin"]
 IDENTITY: dict[Combine, float | bool] = {
-    "+": 0, "*": 1, "max": float("-inf"), "min": float("inf"), "and": True, "or": False,
+    "+": 0,
+    "*": 1,
+    "max": float("-inf"),
+    "min": float("inf"),
+    "and": True,
+    "or": False,
 }

@@ -133,6 +133,7 @@ _FUNCTIONS: dict[str, Function] = {
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not, "select": np.where,
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": rsqrt,
     "tanh": np.tanh, "sigmoid": sigmoid, "erf": erf, "sin": np.sin, "cos": np.cos,
+    "atan2": np.arctan2,
 }  # fmt: skip
 
 _COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
