@@ -47,7 +47,7 @@ def _look(item: Item, region: Region) -> object:
         case Region():
             return (item.key, item.path)
         case Run():
-            return (item.kind, item.form, len(item.turns), item.turns[-1].key)
+            return (item.kind, item.form, item.first, len(item.turns), item.turns[-1].key)
     raise AssertionError(item)
 
 
@@ -131,6 +131,9 @@ def _collected(run: Run, rest: Sequence[Item], region: Region, readers: Readers)
     found: list[Item] = []
     for item in rest:
         made = _rearranged(run, item, region) if isinstance(item, Node) and item.name in _COLLECTORS else None
+        if made is not None and isinstance(item, Node):
+            for value in item.refs():
+                readers[value] = [reader for reader in readers[value] if reader is not item]
         for node in made or ():
             for value in node.refs():
                 readers.setdefault(value, []).append(node)

@@ -15,6 +15,7 @@ from ...verifier.traced import Argument, Call, DType, Operator, Ref, Traced
 from .model import Untranslatable
 
 _SAME = frozenset({"aten.detach.default", "aten.alias.default", "aten.lift_fresh.default", "aten.detach_.default"})
+_COPIES = frozenset({"aten.contiguous", "aten.clone", "aten.to", "aten._to_copy", "aten.type_as", "aten.lift_fresh_copy"})
 _CHANGES_TYPE = frozenset({"aten.copy", "aten.fill", "aten.zero", "aten.index_put", "aten.masked_fill"})
 
 
@@ -248,6 +249,8 @@ class _Flattener:
             return  # it gave back what it was given
         elif results and self._is_view(operator):
             self._note_views(operator)
+        elif self._is_copy(operator):
+            self._copy(operator)
         else:
             self._pure(operator, operator.name, operator.results, draws)
             for value in results:
@@ -259,6 +262,19 @@ class _Flattener:
             return False
         storage = self.traced.values[source.value].storage
         return all(self.traced.values[v].storage == storage for v in operator.results if v is not None)
+
+    def _is_copy(self, operator: Operator) -> bool:
+        """Other memory, the same values: whether torch copies at all depends on sizes."""
+        source = operator.arguments.get("self")
+        if operator.name.rpartition(".")[0] not in _COPIES or not isinstance(source, Ref):
+            return False
+        return all(value is not None and self.kinds[value] == self.kinds[source.value] for value in operator.results)
+
+    def _copy(self, operator: Operator) -> None:
+        source, value = operator.arguments["self"], operator.results[0]
+        assert isinstance(source, Ref) and value is not None
+        self._root(value)
+        self.contents[value] = self.read(source.value)
 
     def _note_views(self, operator: Operator) -> None:
         source = operator.arguments.get("self", operator.arguments.get("input"))

@@ -348,12 +348,28 @@ def where_of(item: Item) -> str:
 
 def difference(left: Region, right: Region) -> str:
     """Where two regions that should be alike first differ."""
-    for mine, other in zip(left.items, right.items, strict=False):
-        if isinstance(mine, Region) and isinstance(other, Region) and mine.key != other.key:
-            return difference(mine, other)
-        if type(mine) is not type(other) or _name(mine) != _name(other):
+    keys = zip(left.key[1], right.key[1], strict=False)  # type: ignore[index]
+    for mine, other, (my_key, other_key) in zip(left.items, right.items, keys, strict=False):
+        if my_key == other_key:
+            continue
+        inner, outer = _inside(mine), _inside(other)
+        if inner is not None and outer is not None and inner.key != outer.key:
+            return difference(inner, outer)
+        if _name(mine) != _name(other):
             return f"{where_of(mine)}: {_name(mine)} at one size, {_name(other)} at another"
-    return f"{where_of(left.items[0]) if left.items else ''}: the operators depend on the sizes"
+        return f"{where_of(mine)}: {_name(mine)} is used in another way at other sizes"
+    return f"{where_of(left.items[-1]) if left.items else ''}: there is more or less of it at other sizes"
+
+
+def _inside(item: Item) -> Region | None:
+    match item:
+        case Node():
+            return None
+        case Region():
+            return item
+        case Run(turns=turns):
+            return turns[-1]
+    raise AssertionError(item)
 
 
 def _name(item: Item) -> str:

@@ -66,7 +66,7 @@ class Writer:
         else:
             name = self.names.fresh(_last_names(path) if kind == "param" else path)
         sizes = self.bound(tensor, fresh_constants=kind == "input")
-        wanted = f' = "{path}"' if name != path else ""
+        wanted = f' = "{path}"' if name != path or kind == "param" else ""
         kinds = "" if tensor.is_float or kind == "param" else f" : {'bool' if tensor.is_bool else 'int'}"
         self.header.append(f"{kind} {name}{wanted}[{', '.join(sizes)}]{kinds}")
         self.name(tensor, name, sizes)

@@ -79,8 +79,16 @@ class _Search:
             plans = miniatures(facts, extents, style)
             self._groups = [Group((k,), 3 if k.value > 3 else k.value) for k in self._knobs if k.batch]
             if all(self._ok({**self._changes(), **plan}) for plan in plans):
-                return plans
+                return self._with_batches(plans)
         return ()
+
+    def _with_batches(self, plans: Sequence[dict[str, int]]) -> tuple[dict[str, int], ...]:
+        """A program of batch 1 is run with other ones too, apart from the second plan."""
+        lone = [knob.label for knob in self._knobs if knob.batch and knob.value == 1]
+        if not lone:
+            return tuple(plans)
+        more = [{**plan, **dict.fromkeys(lone, many)} for plan, many in zip(plans, (3, 1, 2), strict=True)]
+        return tuple(wider if self._ok(wider) else plan for plan, wider in zip(plans, more, strict=True))
 
     def _is_planned(self, knob: Knob) -> bool:
         return bool(self._plans) and (knob.where == "config" or (knob.extent and not knob.batch))
@@ -318,7 +326,7 @@ class _Search:
             helper = Group((knob,), knob.value)
             self._groups.append(helper)
             elements = self._elements()
-            for value in (1, 2):
+            for value in (2, 1):  # two, so that a first layer unlike the others still has another behind it
                 if value < knob.value and self._attempts.time_left > 2 and self._try([(helper, value)]):
                     break
             if self._elements() >= elements * 0.98:  # not a count: leave it
