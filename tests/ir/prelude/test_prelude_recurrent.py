@@ -80,3 +80,46 @@ def test_gru_and_rnn(check: Any, options: dict[str, Any]) -> None:
         rnn = nn.RNN(5, 4, nonlinearity=kind, **options)
         check('RNN(x; name="m")', {"x": x}, rnn(x), rnn)
         check('RNN_from(x, h; name="m")', {"x": x, "h": h}, rnn(x, h), rnn)
+
+
+def test_one_layer_with_weights_as_tensors(check: Any) -> None:
+    steps, first = torch.randn(5, 3, 4), torch.randn(3, 4)
+    layer = nn.LSTM(4, 4)
+    wi, wh, bi, bh = (weight.detach() for weight in layer.parameters())
+    given = {"u": steps @ wi.T + bi + bh, "h": first, "c": torch.randn(3, 4), "wh": wh}
+    y, (h, c) = layer(steps, (given["h"][None], given["c"][None]))
+    check("lstm_layer(u, h, c, wh)", given, (y, h[0], c[0]))
+    y, (h, c) = layer(steps.flip(0), (given["h"][None], given["c"][None]))
+    check("lstm_layer(u, h, c, wh; reverse=1)", given, (y.flip(0), h[0], c[0]))
+
+
+def test_one_projected_layer(check: Any) -> None:
+    steps = torch.randn(5, 3, 4)
+    layer = nn.LSTM(4, 6, proj_size=2)
+    wi, wh, bi, bh, wr = (weight.detach() for weight in layer.parameters())
+    given = {"u": steps @ wi.T + bi + bh, "h": torch.randn(3, 2), "c": torch.randn(3, 6), "wh": wh, "wr": wr}
+    y, (h, c) = layer(steps, (given["h"][None], given["c"][None]))
+    check("lstm_layer_projected(u, h, c, wh, wr)", given, (y, h[0], c[0]))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_one_gated_layer(check: Any, bias: bool) -> None:
+    steps = torch.randn(5, 3, 4)
+    layer = nn.GRU(4, 4, bias=bias)
+    wi, wh, *biases = (weight.detach() for weight in layer.parameters())
+    given = {"u": steps @ wi.T + (biases[0] if bias else 0), "h": torch.randn(3, 4), "wh": wh}
+    y, h = layer(steps, given["h"][None])
+    if bias:
+        check("gru_layer_biased(u, h, wh, bh)", {**given, "bh": biases[1]}, (y, h[0]))
+    else:
+        check("gru_layer(u, h, wh)", given, (y, h[0]))
+
+
+@pytest.mark.parametrize("kind", ["tanh", "relu"])
+def test_one_plain_layer(check: Any, kind: str) -> None:
+    steps = torch.randn(5, 3, 4)
+    layer = nn.RNN(4, 4, bias=False, nonlinearity=kind)
+    wi, wh = (weight.detach() for weight in layer.parameters())
+    given = {"u": steps @ wi.T, "h": torch.randn(3, 4), "wh": wh}
+    y, h = layer(steps, given["h"][None])
+    check(f'rnn_layer(u, h, wh; nonlinearity="{kind}")', given, (y, h[0]))
