@@ -41,9 +41,10 @@ def commands(group: Group = cli, above: tuple[str, ...] = ()) -> list[str]:
 
 
 def output_text(words: list[str]) -> str:
-    """What `solar-agent WORDS` prints into a file, run in the project's folder with an empty cache."""
+    """What `solar-agent WORDS` prints into a file, run in the project's folder with an empty cache and no key."""
     with TemporaryDirectory() as cache:
-        settings = {**os.environ, "SOLAR_AGENT_CACHE": cache}
+        named = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "ANTHROPIC_"))}
+        settings = {**named, "SOLAR_AGENT_CACHE": cache}
         program = str(Path(sys.executable).with_name("solar-agent"))
         ran = subprocess.run([program, *words], cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr

@@ -9,7 +9,7 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ def run_all(
     *,
     jobs: int,
     environment: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Problem, Record]]:
+) -> Generator[tuple[Problem, Record], None, None]:
     """Records as they come; closing the iterator ends what is running. Raises ReferenceFailed when none can start."""
     zygote.ready()
     waiting = deque(problems)
@@ -116,10 +116,10 @@ def _ended(running: list[_Run]) -> list[_Run]:
     """Waits until something happens; those that have ended, their time being over included."""
     owners = {descriptor: run for run in running for descriptor in run.open}
     deadline_s = min(run.began_s + run.limit_s for run in running)
-    ready, _, _ = select.select([*owners, *(run.forked for run in running)], [], [], _left_s(deadline_s))
-    for descriptor in ready:
-        if isinstance(descriptor, int):
-            owners[descriptor].read(descriptor)
+    ends = [run.forked.fileno() for run in running]
+    ready, _, _ = select.select([*owners, *ends], [], [], _left_s(deadline_s))
+    for descriptor in owners.keys() & set(ready):
+        owners[descriptor].read(descriptor)
     found = []
     for run in running:
         run.timed_out = _left_s(run.began_s + run.limit_s) == 0
