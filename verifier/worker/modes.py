@@ -112,7 +112,8 @@ def masks_between_layers(args: tuple[Any, ...], width: int) -> tuple[tuple[int, 
     if not train or not 0 < dropout < 1:
         return ()
     shape: tuple[int, ...] = (*data.shape[:-1], width)
-    return ((shape[1], shape[0], *shape[2:]) if batch_first else shape,) * (layers - 1)
+    times: int = layers - 1
+    return ((shape[1], shape[0], *shape[2:]) if batch_first else shape,) * times
 
 
 def _literal_on(device: str, func: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
