@@ -209,7 +209,7 @@ def _layers(full: Mapping[str, Any], group: Sequence[Number], draft: _Draft) -> 
         if number.value > 1 and number.value not in small:
             unit = step(full, number.owner, number.value)
             wanted = unit * (_LAYERS[draft.variant] + len(small))
-            small[number.value] = wanted if wanted < number.value else unit
+            small[number.value] = wanted if wanted <= number.value else unit
     _set(draft, _of(group, "layers"), small)
 
 
