@@ -45,6 +45,14 @@ def test_kinds_of_numbers(name: str) -> None:
     check(f"aten.{name}.default", {"self": whole((3,))}, {"self": whole((2,))})
 
 
+@pytest.mark.parametrize("invert", [False, True])
+def test_membership(invert: bool) -> None:
+    given = [{"elements": whole(s), "test_elements": whole((s[0] + 1,), 1), "invert": invert} for s in SHAPES[0]]
+    check("aten.isin.Tensor_Tensor", *given)
+    check("aten.isin.Tensor_Scalar", *({"elements": whole(s), "test_element": 3, "invert": invert} for s in SHAPES[0]))
+    check("aten.isreal.default", {"self": SPECIAL}, {"self": SPECIAL[:2]})
+
+
 @pytest.mark.parametrize("equal_nan", [False, True])
 def test_closeness(equal_nan: bool) -> None:
     other = SPECIAL + torch.tensor([1e-9, 0.0, 0.0, 0.0, 1e-4])

@@ -87,6 +87,14 @@ def test_even_steps(ends: tuple[float, float], counts: tuple[int, int]) -> None:
     check("aten.logspace.default", *({"start": ends[0], "end": ends[1], "steps": n} for n in counts), beside=beside)
 
 
+@pytest.mark.parametrize("name", ["hann_window", "hamming_window", "blackman_window"])
+def test_windows(name: str) -> None:
+    check(f"aten.{name}.default", *({"window_length": n} for n in (3, 7)), beside=BESIDE)
+    for periodic in (False, True):
+        given: Any = ({"window_length": n, "periodic": periodic} for n in (3, 7))
+        check(f"aten.{name}.periodic", *given, beside=BESIDE)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_identity_matrices(dtype: torch.dtype | None) -> None:
     check("aten.eye.default", *({"n": n, "dtype": dtype} for n in (3, 7)), beside=BESIDE)

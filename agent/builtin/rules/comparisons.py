@@ -52,6 +52,32 @@ def isclose(w: Writer, op: Op) -> None:
     made(w, op, close, left, right, op.num("atol"), op.num("rtol"), result="bool")
 
 
+@rule("aten.isreal")
+def isreal(w: Writer, op: Op) -> None:
+    made(w, op, "{0} == {0} or {0} != {0}", op.tensor("self"), result="bool")
+
+
+@rule("aten.isin")
+def isin(w: Writer, op: Op) -> None:
+    """Is an element among those of a tensor of one axis?"""
+    elements, among = (
+        operand(op, "elements"),
+        operand(op, "test_elements" if "test_elements" in op.args else "test_element"),
+    )
+    form = "{0} != {1}" if op.flag("invert") else "{0} == {1}"
+    if not isinstance(among, Tensor) or among.rank == 0:
+        made(w, op, form, elements, among, result="bool")
+        return
+    if among.rank != 1 or not isinstance(elements, Tensor):
+        raise op.fail("of other than a tensor among those of a list")
+    sizes, (count,) = w.sizes(elements), w.sizes(among)
+    its = w.iterators(len(sizes) + 1, like=(*sizes, count))
+    left = w.indices(elements, elements.dims, its[:-1], op)
+    compared = form.format(left, f"{w.of(among)}[{its[-1]}]")
+    combined = f"{'all' if op.flag('invert') else 'any'}({its[-1]}<{count}: {compared})"
+    w.nest(op, tuple(zip(its[:-1], sizes, strict=True)), combined)
+
+
 # -- logic ------------------------------------------------------------------------------------------------------------
 
 

@@ -59,7 +59,7 @@ def _indexed(w: Writer, op: Op, text: str, natural: str, its: tuple[str, ...], s
     w.nest(op, tuple(zip(its, sizes, strict=True)), text if natural == op.out.dtype else f"{op.out.dtype}({text})")
 
 
-@rule("aten.arange")
+@rule("aten.arange", "aten.range")
 def arange(w: Writer, op: Op) -> None:
     start = op.num("start") if "start" in op.args else Num((0,))
     step = op.num("step") if "step" in op.args else Num((1,))
@@ -105,6 +105,28 @@ def _evenly(w: Writer, op: Op) -> tuple[str, str, str]:
     reach = last if start.constant == 0 else f"({last} - {first})"
     slope = f"1.0 * {reach} / {between} * {i}"
     return slope if start.constant == 0 else f"{first} + {slope}", size, i
+
+
+_WINDOWS: dict[str, tuple[float, ...]] = {
+    "hann_window": (0.5, -0.5), "hamming_window": (0.54, -0.46), "blackman_window": (0.42, -0.5, 0.08),
+}  # fmt: skip
+
+
+def _window(name: str, weights: tuple[float, ...]) -> None:
+    @rule(f"aten.{name}")
+    def write(w: Writer, op: Op) -> None:
+        """A sum of cosines over one period."""
+        (size,) = w.extents_of(op, op.out.dims)
+        (i,) = w.iterators(1, like=(size,))
+        if op.name.rpartition(".")[2] not in ("default", "periodic") or any(n < 2 for n in op.out.dims[0].values):
+            raise op.fail("of one element, or with weights of its own")
+        period = atom(size) if op.args.get("periodic", True) is True else f"({size} - 1)"
+        parts = [f"{weight} * cos(2.0 * pi * {k} * {i} / {period})" for k, weight in enumerate(weights) if k]
+        _indexed(w, op, " + ".join([str(weights[0]), *parts]), "f32", (i,), (size,))
+
+
+for _name, _weights in _WINDOWS.items():
+    _window(_name, _weights)
 
 
 @rule("aten.eye")

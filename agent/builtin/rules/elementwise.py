@@ -187,6 +187,11 @@ _ignoring_nan("fmax", "max({0}, {1})")
 _ignoring_nan("fmin", "min({0}, {1})")
 
 
+@rule("aten.angle")
+def angle(w: Writer, op: Op) -> None:
+    made(w, op, "select({0} != {0}, {0}, select({0} < 0, pi, 0.0))", op.tensor("self"), result="float")
+
+
 @rule("aten.heaviside")
 def heaviside(w: Writer, op: Op) -> None:
     made(w, op, "select({0} == 0, {1}, {0} > 0)", op.tensor("self"), operand(op, "values"))
