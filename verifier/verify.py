@@ -124,7 +124,7 @@ def full_size(loader: Loader, description: Description) -> tuple[Program | None,
     problems = list(claims.too_narrow(program, description))
     if description.leaves is None:
         return program, tuple(problems)
-    pairing = pair(program.outputs, description.leaves)
+    pairing = pair(program.outputs, description.leaves, results_only=True)
     problems += [Failure("full-size", problem) for problem in pairing.problems]
     for position, leaf in pairing.pairs:
         if problem := _full_size_problem(program, position, leaf):

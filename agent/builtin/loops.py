@@ -6,7 +6,7 @@ changes or what the turn before made, and what its turns make is read only after
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...verifier.traced import Argument, Ref
 from .ssa import Kind, Node
@@ -18,7 +18,16 @@ _TRIES = 6
 _COLLECTORS = {"aten.stack.default": "tensors", "aten.cat.default": "tensors", "aten.concat.default": "tensors"}
 
 
-def rolled(region: Region, readers: Readers) -> list[Item]:
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """The body of a loop that another recording has: there may be a single turn of it here. `body`: what its items look
+    like at any size; `families`: places in `made` that are collected."""
+
+    body: tuple[object, ...]
+    families: tuple[int, ...]
+
+
+def rolled(region: Region, readers: Readers, hints: Sequence[Hint] = ()) -> list[Item]:
     """The region's items with loops rolled up."""
     items = list(region.items)
     keys = [_look(item, region) for item in items]
@@ -26,6 +35,8 @@ def rolled(region: Region, readers: Readers) -> list[Item]:
     while index < len(items):
         found = _longest(keys, index)
         run = _run(items, index, *found, region, readers) if found else None
+        if run is None:
+            found, run = _single(items, index, region, readers, hints)
         if run is None:
             index += 1
             continue
@@ -35,6 +46,40 @@ def rolled(region: Region, readers: Readers) -> list[Item]:
         keys = [_look(item, region) for item in items]
         index += 1
     return items
+
+
+def _single(
+    items: Sequence[Item], index: int, region: Region, readers: Readers, hints: Sequence[Hint]
+) -> tuple[tuple[int, int], Run | None]:
+    for hint in hints:
+        period = len(hint.body)
+        if tuple(_form(item, region) for item in items[index : index + period]) == hint.body:
+            run = _run(items, index, period, 1, region, readers, hint)
+            if run is not None:
+                return (period, 1), run
+    return (0, 0), None
+
+
+def hints_of(region: Region) -> Iterator[Hint]:
+    """The loops that were found in a region and inside it."""
+    for item in region.items:
+        match item:
+            case Run(kind="loop", turns=turns):
+                body = tuple(_form(inner, turns[0]) for inner in turns[0].items)
+                yield Hint(body, tuple(sorted(item.families)))
+            case Run(turns=turns):
+                for turn in turns:
+                    yield from hints_of(turn)
+            case Region():
+                yield from hints_of(item)
+
+
+def _form(item: Item, region: Region) -> object:
+    """What an item looks like at any size."""
+    if isinstance(item, Node):
+        state = tuple(own_state(region.flat, value, "") for value in item.refs())
+        return (item.name, item.where, region.flat.calls[item.call].path, state)
+    return _look(item, region)
 
 
 def _look(item: Item, region: Region) -> object:
@@ -73,7 +118,15 @@ def _distances(keys: Sequence[object], start: int) -> Iterator[int]:
                 return
 
 
-def _run(items: Sequence[Item], start: int, period: int, count: int, region: Region, readers: Readers) -> Run | None:
+def _run(
+    items: Sequence[Item],
+    start: int,
+    period: int,
+    count: int,
+    region: Region,
+    readers: Readers,
+    hint: Hint | None = None,
+) -> Run | None:
     turns = []
     for turn in range(count):
         part = items[start + turn * period : start + (turn + 1) * period]
@@ -83,11 +136,11 @@ def _run(items: Sequence[Item], start: int, period: int, count: int, region: Reg
     if any(turn.key != turns[0].key for turn in turns):
         return None
     slots = slots_of(turns)
-    if slots is None or not any(slot.fed_by is not None for slot in slots):
+    if slots is None or (hint is None and not any(slot.fed_by is not None for slot in slots)):
         return None
     rest = items[start + period * count :]
     families = _families(turns, rest, readers)
-    if families is None:
+    if families is None or (hint is not None and tuple(families) != hint.families):
         return None
     numbers = {}
     for place in families:

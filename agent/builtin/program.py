@@ -9,7 +9,9 @@ from pathlib import PurePath
 from ...verifier.traced import Traced
 from ...verifier.types import Reference
 from .emit import Emitter, Scope
+from .facts import with_facts
 from .functions import Functions
+from .loops import Hint, hints_of
 from .model import Attributes, Tensor, Untranslatable
 from .names import Names
 from .numbers import literal
@@ -25,7 +27,8 @@ def translate(reference: Reference) -> str:
     the verifier's ReferenceFailed where the program does not run without memory."""
     changes = [{}, *(dict(assignment.changes) for assignment in reference.assignments())]
     recordings = [reference.trace(change) for change in changes]
-    return text_of(recordings, PurePath(reference.describe().path).stem)
+    text = text_of(recordings, PurePath(reference.describe().path).stem)
+    return with_facts(text, reference, recordings[0])
 
 
 def text_of(recordings: Sequence[Traced], name: str) -> str:
@@ -44,15 +47,24 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
 
 
 def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
+    """The recordings as trees that are alike. Where they are not, a loop may have had a single turn in some."""
+    roots, readers = _rolled(recordings, ())
+    if any(other.key != roots[0].key for other in roots[1:]):
+        hints = list(dict.fromkeys(hint for root in roots for hint in hints_of(root)))
+        roots, readers = _rolled(recordings, hints)
+    for other in roots[1:]:
+        if other.key != roots[0].key:
+            raise Untranslatable(difference(roots[0], other))
+    return roots, readers
+
+
+def _rolled(recordings: Sequence[Traced], hints: Sequence[Hint]) -> tuple[list[Region], list[Readers]]:
     roots, readers = [], []
     for recording in recordings:
         root = tree(flattened(recording))
         readers.append(readers_of(root))
-        Roller(readers[-1]).finish(root)
+        Roller(readers[-1], hints).finish(root)
         roots.append(root)
-    for other in roots[1:]:
-        if other.key != roots[0].key:
-            raise Untranslatable(difference(roots[0], other))
     return roots, readers
 
 

@@ -350,9 +350,9 @@ def _functional(operator: Operator) -> tuple[str, Mapping[str, Argument]]:
 def _single(operator: Operator, index: int, kinds: Mapping[int, Kind]) -> tuple[str, dict[str, Argument]]:
     """A view operator with several results, as the one that makes the result at `index`."""
     arguments = dict(operator.arguments)
-    if len(operator.results) == 1:
+    source, axis = arguments.get("self", None), arguments.get("dim", 0)
+    if not operator.name.startswith("aten.unbind") and len(operator.results) == 1:
         return operator.name, arguments
-    source, axis = arguments["self"], arguments.get("dim", 0)
     if operator.name.startswith("aten.unbind"):
         return "aten.select.int", {"self": source, "dim": axis, "index": index}
     assert isinstance(source, Ref) and isinstance(axis, int)

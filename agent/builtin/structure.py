@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...verifier.traced import DType, Ref
 from .ssa import Flat, Node
+
+if TYPE_CHECKING:
+    from .loops import Hint
 
 _CONTAINERS = ("container.", "transformer.", "activation.MultiheadAttention")
 
@@ -106,8 +109,9 @@ def own_state(flat: Flat, value: int, home: str) -> str | None:
 class Roller:
     """Computes keys from the inside out and rolls up what repeats."""
 
-    def __init__(self, readers: Readers) -> None:
+    def __init__(self, readers: Readers, hints: Sequence[Hint] = ()) -> None:
         self.readers = readers
+        self.hints = hints
 
     def finish(self, region: Region) -> None:
         from .loops import rolled
@@ -117,7 +121,7 @@ class Roller:
                 self.finish(item)
         region.items = _hoisted(region.items)
         region.items = self._layers(region.items)
-        region.items = rolled(region, self.readers)
+        region.items = rolled(region, self.readers, self.hints)
         describe(region)
 
     # -- layers ---------------------------------------------------------------------------------------------------
