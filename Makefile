@@ -2,6 +2,7 @@
 # make test   lint, types, import direction, tests
 # make docs   the help texts of docs/cli.md;  make startup   processor time of starting;  make clean
 # make check-kernelbench KB=DIR   the translations that come with the project against a KernelBench checkout
+# make bench-kernelbench KB=DIR   all problems of levels 1 to 3 by the built-in rules, into build/kernelbench.json
 # TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches the small CPU wheel of torch on Linux.
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help python demo test lint types imports pytest docs check-kernelbench startup clean
+.PHONY: help python demo test lint types imports pytest docs check-kernelbench bench-kernelbench startup clean
 
 help:
 	@sed -n '/^$$/q; s/^# //p' Makefile
@@ -76,6 +77,10 @@ check-kernelbench: $(VENV)/.bench
 	@test -n "$(KB)" || { echo "error: no KernelBench checkout named; run make check-kernelbench KB=path/to/KernelBench" >&2; exit 2; }
 	$(BIN)/python benchmarks/check_kernelbench.py $(KB)
 	$(BIN)/python benchmarks/check_wrong_texts.py $(KB)
+
+bench-kernelbench: $(VENV)/.bench
+	@test -n "$(KB)" || { echo "error: no KernelBench checkout named; run make bench-kernelbench KB=path/to/KernelBench" >&2; exit 2; }
+	$(BIN)/solar-agent bench kernelbench --root $(KB) --out build/kernelbench.json
 
 startup: $(VENV)/.installed
 	$(BIN)/python benchmarks/startup.py

@@ -48,6 +48,7 @@ def _findings() -> Iterator[Finding]:
     yield _language()
     yield _devices()
     yield _cache()
+    yield _rules()
     for provider in KEYS:
         yield _provider(provider)
     yield from _redirects()
@@ -95,6 +96,13 @@ def _cache() -> Finding:
     from .places import cache_dir
 
     return Finding("cache", "ok", f"{len(entries)} translations in {cache_dir()}")
+
+
+def _rules() -> Finding:
+    keys = " or ".join(KEYS.values())
+    if any(os.environ.get(name) for name in KEYS.values()):
+        return Finding("builtin", "ok", "translates by rule where --translator builtin asks for it")
+    return Finding("builtin", "ok", f"translates by rule, as no {keys} is set")
 
 
 def _provider(provider: str) -> Finding:

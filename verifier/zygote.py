@@ -143,6 +143,11 @@ class Zygote:
         """Largest resident memory of the processes forked for this one; 0 when none has ended."""
         return max((ended.peak_bytes for ended in self._ends), default=0)
 
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of the processes forked for this one that have ended."""
+        return sum(ended.cpu_s for ended in self._ends)
+
     def ready(self) -> None:
         """Waits until it can fork. Raises ReferenceFailed."""
         if self._ready:

@@ -81,7 +81,7 @@ def child(request: int, reply: int, output: int) -> None:
     wanted = Wanted(**{**task["wanted"], "archs": tuple(task["wanted"]["archs"])})
     record = perform(task["name"], Path(task["file"]), wanted, zygote, laps)
     others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    record["program_peak_bytes"] = max(zygote.peak_bytes, others)
+    record["program"] = {"peak_bytes": max(zygote.peak_bytes, others), "cpu_s": zygote.cpu_s}
     with os.fdopen(reply, "wb") as writing:
         writing.write(json.dumps(record).encode())
     os._exit(0)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from ...verifier.zygote import Ended
 from .problems import Problem
 from .task import Record, Wanted, failed
 
@@ -147,10 +148,11 @@ def _record(run: _Run) -> Record:
     if record is None:
         record = failed(_why(run, code), INTERNAL)
         record["seconds"] = {"total": round(time.monotonic() - run.began_s, 3)}
-    own = run.forked.ended.peak_bytes if run.forked.ended else 0
-    program = record.pop("program_peak_bytes", 0)
-    record["peak_memory_bytes"] = own + program if isinstance(program, int) else own
-    return record
+    own = run.forked.ended or Ended(code, 0, 0.0)
+    match record.pop("program", None):
+        case {"peak_bytes": int() as peak_bytes, "cpu_s": float() | int() as cpu_s}:
+            own = Ended(code, own.peak_bytes + peak_bytes, own.cpu_s + cpu_s)
+    return {**record, "cpu_seconds": round(own.cpu_s, 3), "peak_memory_bytes": own.peak_bytes}
 
 
 def _replied(run: _Run) -> Record | None:

@@ -62,12 +62,15 @@ def bench_document(
 def summary(records: Sequence[Record]) -> Record:
     counted = Counter(str(record["verdict"]) for record in records)
     spent = [_total_s(record) for record in records]
+    worked = [record["cpu_seconds"] for record in records if isinstance(record.get("cpu_seconds"), int | float)]
     memory = [record["peak_memory_bytes"] for record in records if isinstance(record.get("peak_memory_bytes"), int)]
     return {
         "problems": len(records),
         **{verdict: counted[verdict] for verdict in VERDICTS},
         "median_seconds": round(median(spent), 3) if spent else None,
         "total_seconds": round(sum(spent), 3),
+        "median_cpu_seconds": round(median(worked), 3) if worked else None,  # type: ignore[type-var]
+        "total_cpu_seconds": round(sum(worked), 3),  # type: ignore[arg-type]
         "peak_memory_bytes": max(memory, default=None),  # type: ignore[type-var]
     }
 
