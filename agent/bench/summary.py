@@ -91,10 +91,21 @@ def show(console: Console, made: Mapping[str, Any]) -> None:
     rest = [one for one in made["problems"] if one["verdict"] != "verified"]
     for one in rest:
         where = f"{one['level']}/{one['name']}"
-        reason = one["message"] or "; ".join((one["certificate"] or {}).get("failures", [])) or "no reason given"
-        console.print(Text.assemble((where, "bold"), f"  {one['verdict']}: {reason}"), soft_wrap=True)
+        console.print(Text.assemble((where, "bold"), f"  {one['verdict']}: {_reason(one)}"), soft_wrap=True)
     if made["summary"]["missing"]:
         console.print(f"{made['summary']['missing']} problems have no result yet; the same command goes on")
+
+
+def _reason(one: Mapping[str, Any]) -> str:
+    """Why a problem is not verified, in a line."""
+    if one["message"]:
+        return str(one["message"])
+    certificate = one["certificate"] or {"failures": [], "flags": [], "leaves": {}, "untested_decisions": 0}
+    parts = [*certificate["failures"], *certificate["flags"]]
+    parts += [f"result {path} {status}" for path, status in certificate["leaves"].items() if status != "verified"]
+    if certificate["untested_decisions"]:
+        parts.append(f"{certificate['untested_decisions']} decisions not tried")
+    return "; ".join(" ".join(part.split()) for part in parts) or "see the certificate"
 
 
 def _table(found: Mapping[str, Any]) -> RenderableType:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from solar_agent.agent.bench import command, pool, problems
 from solar_agent.agent.bench.journal import Journal, result_key
 from solar_agent.agent.bench.problems import Problem
-from solar_agent.agent.bench.summary import summary
+from solar_agent.agent.bench.summary import bench_document, show, summary
 from solar_agent.agent.bench.task import Record, Wanted, failed
 from solar_agent.agent.faults import UsageFault
 from solar_agent.agent.translators.builtin import rules_version
@@ -328,6 +329,29 @@ def test_summary_of_some_records() -> None:
     assert (found["problems"], found["verified"], found["refused"], found["failed"]) == (3, 1, 1, 1)
     assert (found["median_seconds"], found["total_seconds"], found["peak_memory_bytes"]) == (1.0, 4.0, 9)
     assert summary([])["median_seconds"] is None
+
+
+def test_the_table_says_why_something_was_not_verified(capsys: pytest.CaptureFixture[str]) -> None:
+    partly = {"flags": ["input-independent"], "leaves": {"a": "verified", "b": "constant"}, "failures": []}
+    record: Record = {**failed("", 0), "verdict": "verified-in-part", "message": None}
+    record["certificate"] = {**partly, "untested_decisions": 2}
+    results = [
+        (Problem("1_a", 1, 1, Path("1_a.py")), record),
+        (Problem("2_b", 1, 2, Path("2_b.py")), failed("a crash\nat line 3", 1)),
+        (Problem("3_c", 2, 3, Path("3_c.py")), {**record, "verdict": "verified", "peak_memory_bytes": 3_000_000}),
+    ]
+    made = bench_document(results, Wanted(translator="builtin"), {}, wall_s=1.0, missing=1)
+    show(Console(width=200, highlight=False, markup=False), made)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "level of verified in part special unverified refused failed median total memory",
+        "1 2 0 1 0 0 0 1 0.00 s 0 s -",
+        "2 1 1 0 0 0 0 0 0.00 s 0 s 3 MB",
+        "all 3 1 1 0 0 0 1 0.00 s 0 s 3 MB",
+        "1/1_a verified-in-part: input-independent; result b constant; 2 decisions not tried",
+        "1/2_b failed: a crash at line 3",
+        "1 problems have no result yet; the same command goes on",
+    ]
 
 
 def test_the_commit_of_a_checkout(tmp_path: Path) -> None:
