@@ -33,6 +33,7 @@ class Demand:
     live: set[int] = field(default_factory=set)
     dead: list[Source] = field(default_factory=list)
     claimed: dict[str, Region] = field(default_factory=dict)
+    shadow: dict[str, Region] = field(default_factory=dict)
     indirect: dict[str, list[int]] = field(default_factory=dict)
 
     def region(self, tensor: str) -> Region:
@@ -97,6 +98,8 @@ def _backward_nest(flat: FlatNest, state: Demand) -> None:
     nest = flat.nest
     region = state.wanted(nest.target)
     if not region.parts:
+        if nest.target in state.shadow:
+            _claimed_reads(nest, demanded_spaces(nest, state.shadow[nest.target]), state)
         return
     state.live.add(id(flat))
     spaces = demanded_spaces(nest, region)
@@ -108,7 +111,7 @@ def _backward_nest(flat: FlatNest, state: Demand) -> None:
         for read in (*indices.reads(cell.expr), *(r for index in nest.at for r in indices.index_reads(index))):
             _add_read(cell.space, read, state)
     if state.knowledge.claims:
-        _claimed_reads(nest, state)
+        _claimed_reads(nest, [space_of(nest.loops, nest.where)], state)
 
 
 def _add_read(space: Space, read: Read, state: Demand) -> None:
@@ -150,13 +153,19 @@ def _minus(part: Part, written: Part, shape: tuple[int, ...]) -> list[Part]:
     return [piece for piece in pieces if count(box_of(shape, piece))]
 
 
-def _claimed_reads(nest: Nest, state: Demand) -> None:
-    """A buffer that a fact speaks of is charged as the text reads it, whatever the fact makes superfluous."""
-    space = space_of(nest.loops, nest.where)
-    for read in indices.reads(nest.value):
-        if read.tensor in state.knowledge.claims:
-            region = state.claimed.get(read.tensor, Region(state.flat.tensors[read.tensor].shape))
-            state.claimed[read.tensor] = add_part(region, image(space, read.index, region.shape))
+def _claimed_reads(nest: Nest, spaces: Iterable[Space], state: Demand) -> None:
+    """A buffer that a fact speaks of is charged as the text reads it, whatever the fact makes superfluous: also through
+    tensors, such as its comparison with 0, whose values are known (their reads are the `shadow`)."""
+    for space in spaces:
+        for read in indices.reads(nest.value):
+            if read.tensor in state.knowledge.claims:
+                found = state.claimed
+            elif read.tensor in state.knowledge.known:
+                found = state.shadow
+            else:
+                continue
+            region = found.get(read.tensor, Region(state.flat.tensors[read.tensor].shape))
+            found[read.tensor] = add_part(region, image(space, read.index, region.shape))
 
 
 def _backward_scan(scan: Recur, state: Demand) -> None:

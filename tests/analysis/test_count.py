@@ -509,6 +509,18 @@ def test_a_covered_mask_is_charged_whole_with_the_figure_beside() -> None:
     assert any("144 bytes less" in note for note in found.notes)
 
 
+def test_a_covered_mask_is_charged_the_same_when_it_is_compared_beforehand() -> None:
+    compared = """param mask = "mask"[1, 1, M, M]
+fact mask[a,c,i,j] == (j <= i)
+view part[a<1, c<1, i<T, j<M] = mask[a, c, i, j]
+view whole[a<1, c<1, i<T, j<T] = part[a, c, i, j]
+hidden = whole == 0"""
+    found = count(attention(compared, "select(hidden[0,0,i,j], -inf, s[b,i,j])"))
+    direct = count(attention(FACT, "select(mask[0,0,i,j] == 0, -inf, s[b,i,j])"))
+    assert (found.macs, found.flops, found.fused_bytes) == (direct.macs, direct.flops, direct.fused_bytes)
+    assert found.weight_bytes == 4 * 6 * 6
+
+
 def test_one_token_of_the_last_layer() -> None:
     text = """
 input x[B, T, D]

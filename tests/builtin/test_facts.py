@@ -70,7 +70,7 @@ FORMS = {
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Zygote | None]:
+def workers() -> Iterator[Zygote]:
     with open_zygote() as zygote:
         yield zygote
 
@@ -96,7 +96,7 @@ def test_triangles(values: np.ndarray, found: Triangle | None) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_masked_attention_is_counted_as_a_triangle(form: str, tmp_path: Path, workers: Zygote | None) -> None:
+def test_masked_attention_is_counted_as_a_triangle(form: str, tmp_path: Path, workers: Zygote) -> None:
     mask, applied = FORMS[form]
     path = tmp_path / "model.py"
     path.write_text(MODEL.replace("MASK", mask).replace("APPLIED", applied))
