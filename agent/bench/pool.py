@@ -152,6 +152,8 @@ def _record(run: _Run) -> Record:
     match record.pop("program", None):
         case {"peak_bytes": int() as peak_bytes, "cpu_s": float() | int() as cpu_s}:
             own = Ended(code, own.peak_bytes + peak_bytes, own.cpu_s + cpu_s)
+        case _:
+            pass
     return {**record, "cpu_seconds": round(own.cpu_s, 3), "peak_memory_bytes": own.peak_bytes}
 
 

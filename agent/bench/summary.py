@@ -59,28 +59,25 @@ def bench_document(
     }
 
 
-def summary(records: Sequence[Record]) -> Record:
+def summary(records: Sequence[Mapping[str, Any]]) -> Record:
     counted = Counter(str(record["verdict"]) for record in records)
-    spent = [_total_s(record) for record in records]
-    worked = [record["cpu_seconds"] for record in records if isinstance(record.get("cpu_seconds"), int | float)]
-    memory = [record["peak_memory_bytes"] for record in records if isinstance(record.get("peak_memory_bytes"), int)]
+    spent = [_number((record["seconds"] or {}).get("total")) for record in records]
+    worked = [_number(record.get("cpu_seconds")) for record in records]
+    memory = [int(_number(record.get("peak_memory_bytes"))) for record in records]
     return {
         "problems": len(records),
         **{verdict: counted[verdict] for verdict in VERDICTS},
         "median_seconds": round(median(spent), 3) if spent else None,
         "total_seconds": round(sum(spent), 3),
-        "median_cpu_seconds": round(median(worked), 3) if worked else None,  # type: ignore[type-var]
-        "total_cpu_seconds": round(sum(worked), 3),  # type: ignore[arg-type]
-        "peak_memory_bytes": max(memory, default=None),  # type: ignore[type-var]
+        "median_cpu_seconds": round(median(worked), 3) if worked else None,
+        "total_cpu_seconds": round(sum(worked), 3),
+        "peak_memory_bytes": max(memory, default=0) or None,
     }
 
 
-def _total_s(record: Record) -> float:
-    match record.get("seconds"):
-        case {"total": (int() | float()) as total}:
-            return float(total)
-        case _:
-            return 0.0
+def _number(value: object) -> float:
+    """0 for what is not known."""
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def show(console: Console, made: Mapping[str, Any]) -> None:
