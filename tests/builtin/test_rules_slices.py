@@ -103,7 +103,7 @@ def test_splits_along_other_axes() -> None:
 
 def test_parts_of_a_size() -> None:
     text = check("aten.chunk.default", *({"self": torch.randn(3 * n), "chunks": 3} for n in (2, 5)), exact=True)
-    assert "n<N//3] = self[n + 2*(N//3)]" in text
+    assert "n<N//3] = self[n + (N//3)*2]" in text
     samples = [{"self": torch.randn(n, 8 + n), "split_sizes": [3, 5, n], "dim": 1} for n in (2, 5)]
     assert "n<N] = self[i, n + 8]" in check("aten.split_with_sizes.default", *samples, exact=True).replace(
         "i<N] = self[n, i", "n<N] = self[i, n"

@@ -83,40 +83,54 @@ def _group_sizes(w: Writer, op: Op, source: Tensor, dims: Sequence[Num], group: 
         return [times(*(given[axis] for axis in group.sources))]
     found: dict[int, str | None] = {}
     for axis in group.results:
-        dim = dims[axis]
-        constant = dim.constant
-        found[axis] = str(constant) if constant is not None else near.get(dim.values) or _named(w, dim)
+        constant = dims[axis].constant
+        values = dims[axis].values
+        found[axis] = str(constant) if constant is not None else near.get(values) or _named(w, op, dims[axis])
     if free in found and dims[free].constant is None and any(text is None for text in found.values()):
         found[free] = None
-    open_axes = [axis for axis, text in found.items() if text is None]
-    if len(open_axes) > 1:
+    if sum(text is None for text in found.values()) > 1:
         _numbered(w, op, source, dims, found, free)
-        open_axes = [axis for axis, text in found.items() if text is None]
-    if len(open_axes) == 1:
-        rest = [text for text in found.values() if text is not None]
-        found[open_axes[0]] = share([given[axis] for axis in group.sources], rest)
-    return [found[axis] or "" for axis in group.results]
+    rest = [text for text in found.values() if text is not None]
+    left = share([given[axis] for axis in group.sources], rest)
+    return [text or left for text in found.values()]
 
 
-def _named(w: Writer, dim: Num) -> str | None:
-    return next((symbol.text for symbol in w.symbols if symbol.values == dim.values), None)
+def _named(w: Writer, op: Op, dim: Num) -> str | None:
+    """A size, or an attribute, that is this number."""
+    name = next((symbol.text for symbol in w.symbols if symbol.values == dim.values), None)
+    if name is None and any(symbol.values == dim.values for _, symbol in w.attributes.near(op.path)):
+        return w.number(dim, op)
+    return name
+
+
+def _seen(w: Writer, dim: Num) -> str | None:
+    """What the extent of an earlier tensor that is this number is written as."""
+    for tensor, sizes in reversed(w.extents.items()):
+        for other, text in zip(tensor.dims, sizes, strict=True):
+            if other.values == dim.values:
+                return text
+    return None
 
 
 def _numbered(
     w: Writer, op: Op, source: Tensor, dims: Sequence[Num], found: dict[int, str | None], free: int | None
 ) -> None:
-    """Expressions for the sizes that are open, all but one: the free one, else one that has no expression."""
+    """Expressions for the sizes that are open, all but one: the free one, else the hardest."""
     open_axes = [axis for axis, text in found.items() if text is None and axis != free]
+    spare = [] if free in found and found[free] is None else [None]
     near = (source,) if source in w.known else ()
-    failures: list[Untranslatable] = []
     for axis in open_axes:
+        found[axis] = _seen(w, dims[axis])
+    for axis in [axis for axis in open_axes if found[axis] is None]:
+        others = [other for other in open_axes if other != axis and found[other] is None]
+        if not others and spare:
+            return
         try:
             found[axis] = w.number(dims[axis], op, near)
-        except Untranslatable as problem:
-            failures.append(problem)
-    is_left = free in found and found[free] is None
-    if len(failures) > (0 if is_left else 1):
-        raise failures[0]
+        except Untranslatable:
+            if not spare:
+                raise
+            spare.pop()
 
 
 def _free(op: Op, name: str, shift: int = 0) -> int | None:

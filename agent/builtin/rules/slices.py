@@ -165,7 +165,7 @@ def pieces(w: Writer, op: Op, source: Tensor, axis: int) -> None:
         sizes = list(w.sizes(source))
         sizes[axis] = size
         show(w, op, source, View(tuple(sizes), _moved(axis, offset)), result)
-        offset = _after(offset, size, texts, position)
+        offset = plus(offset, size)
 
 
 def _moved(axis: int, offset: str) -> Index:
@@ -173,13 +173,6 @@ def _moved(axis: int, offset: str) -> Index:
         return [plus(it, offset) if place == axis else it for place, it in enumerate(its)]
 
     return index
-
-
-def _after(offset: str, size: str, texts: Sequence[str], position: int) -> str:
-    """Where the next part starts: a multiple while the parts are equal."""
-    if position and all(text == size for text in texts[: position + 1]):
-        return scaled(str(position + 1), size) if size.isdecimal() else f"{position + 1}*{atom(size)}"
-    return plus(offset, size)
 
 
 def _piece_texts(w: Writer, op: Op, source: Tensor, axis: int, extents: Sequence[Num]) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..numbers import atom
 
@@ -36,43 +35,69 @@ def _is_product(text: str) -> bool:
     return not any(sign in outside for sign in "+-/%") and "*" in outside
 
 
-_TAIL = re.compile(r"(.+) ([+-]) (\d+)")
+Terms = dict[str, int]
 
 
-def _apart(text: str) -> tuple[str, int]:
-    """A sum as what it has before its last constant, and that."""
-    number = as_int(text)
-    if number is not None:
-        return "", number
-    found = _TAIL.fullmatch(text)
-    if found is None or found[1].count("(") != found[1].count(")"):
-        return text, 0
-    return found[1], int(found[2] + found[3])
+def _terms(text: str) -> Terms:
+    """A sum as its terms with their whole coefficients; the constant is the coefficient of ""."""
+    found: Terms = {}
+    for sign, part in _signed(text):
+        number = as_int(part)
+        split = [] if number is not None else factors(part)
+        coefficient = number if number is not None else math.prod(as_int(factor) or 1 for factor in split)
+        kept = [factor for factor in split if as_int(factor) is None]
+        key = _bare("*".join(kept))
+        if "0" not in split:
+            found[key] = found.get(key, 0) + sign * coefficient
+    return found
+
+
+def _bare(key: str) -> str:
+    """Without brackets around all of it, unless they hold a sum."""
+    inner = key[1:-1]
+    whole = key.startswith("(") and not _outside(key).strip("()")
+    return inner if whole and not _is_sum(inner) else key
+
+
+def _signed(text: str) -> Iterator[tuple[int, str]]:
+    """The parts between the + and - that stand outside of brackets."""
+    sign, depth, start = 1, 0, 0
+    for position, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in "+-":
+            if text[start:position].strip():
+                yield sign, text[start:position].strip()
+            sign, start = (1 if letter == "+" else -1), position + 1
+    yield sign, text[start:].strip()
+
+
+def _sum(parts: Iterable[tuple[int, str]]) -> str:
+    total: Terms = {}
+    for sign, text in parts:
+        for key, coefficient in _terms(text).items():
+            total[key] = total.get(key, 0) + sign * coefficient
+    constant = total.pop("", 0)
+    shown = [(key, coefficient) for key, coefficient in total.items() if coefficient]
+    shown.sort(key=lambda term: term[1] < 0)
+    text = ""
+    for key, coefficient in [*shown, *([("", constant)] if constant or not shown else [])]:
+        size = abs(coefficient)
+        term = str(size) if not key else key if size == 1 else f"{_wrapped(key)}*{size}"
+        text += f" {'+' if coefficient >= 0 else '-'} {term}" if text else f"{'-' if coefficient < 0 else ''}{term}"
+    return text
+
+
+def _wrapped(key: str) -> str:
+    return key if _is_product(key) else atom(key)
 
 
 def plus(*terms: str) -> str:
-    """The sum, its constant last."""
-    split = [_apart(term) for term in terms]
-    constant = sum(number for _, number in split)
-    total = " + ".join(text for text, _ in split if text).replace(" + -", " - ")
-    if not total:
-        return str(constant)
-    if constant == 0:
-        return total
-    return f"{total} {'+' if constant > 0 else '-'} {abs(constant)}"
+    """The sum, its constant last; equal terms are taken together."""
+    return _sum((1, term) for term in terms)
 
 
 def minus(left: str, right: str) -> str:
-    if left == right:
-        return "0"
-    number = as_int(right)
-    if number is not None:
-        return plus(left, str(-number))
-    if right.startswith("-") and not _is_sum(right[1:]):
-        return plus(left, right[1:])
-    wrapped = f"({right})" if _is_sum(right) else right
-    head, constant = _apart(left)
-    return plus(f"{head} - {wrapped}" if head else f"-{wrapped}", str(constant))
+    return _sum(((1, left), (-1, right)))
 
 
 def factors(text: str) -> list[str]:
