@@ -245,7 +245,7 @@ class Run(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         kwargs = kwargs or {}
         name = func._schema.name
-        if name in HIDDEN:
+        if name in HIDDEN and _draws_inside(name, args, kwargs):
             raise Refused(f"the random draw inside {name} cannot be replayed")
         if self._promote:
             args, kwargs = _promoted_arguments(func, args, kwargs)
@@ -253,6 +253,11 @@ class Run(TorchDispatchMode):  # type: ignore[misc]
             return drawn_by(self._log, func, args, kwargs, self._promote)
         result = func(*args, **kwargs)
         return _map_tensors(_promoted_result, result) if self._promote else result
+
+
+def _draws_inside(name: str, args: Any, kwargs: Any) -> bool:  # noqa: ANN401
+    """rrelu without training has the mean slope; its schema's default is no training."""
+    return name != "aten::rrelu_with_noise" or bool(kwargs.get("training", args[4] if len(args) > 4 else False))
 
 
 def _promoted_arguments(func: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:  # noqa: ANN401

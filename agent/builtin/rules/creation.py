@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....ir.dtypes import kind
 from ..model import Num, Op, Tensor
-from ..numbers import atom
+from ..numbers import atom, literal
 from ..writer import Writer
 from .pointwise import constant, filled, operand, refuse_complex
 from .registry import rule
@@ -96,15 +96,17 @@ def _evenly(w: Writer, op: Op) -> tuple[str, str, str]:
     start, end = op.num("start"), op.num("end")
     (size,) = w.extents_of(op, op.out.dims)
     (i,) = w.iterators(1, like=(size,))
-    first, last = w.scalar(start, op), w.scalar(end, op)
     steps = op.out.dims[0]
     if any(count < 2 for count in steps.values):
         between = f"max({size} - 1, 1)"
     else:
         between = f"({size} - 1)" if steps.constant is None else str(int(steps.constant) - 1)
-    reach = last if start.constant == 0 else f"({last} - {first})"
-    slope = f"1.0 * {reach} / {between} * {i}"
-    return slope if start.constant == 0 else f"{first} + {slope}", size, i
+    if start.constant is not None and end.constant is not None:
+        reach = literal(float(end.constant - start.constant))
+    else:
+        reach = f"1.0 * ({w.scalar(end, op)} - {w.scalar(start, op)})"
+    slope = f"{reach} / {between} * {i}"
+    return slope if start.constant == 0 else f"{w.number(start, op)} + {slope}", size, i
 
 
 _WINDOWS: dict[str, tuple[float, ...]] = {

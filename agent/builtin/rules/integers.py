@@ -103,7 +103,8 @@ def _bits(w: Writer, op: Op, of_bools: str, of_numbers: str) -> None:
     masked = _masked(mask) if mask >= 0 else f"({{0}} - {_masked(~mask)})"
     if masked.count("//") > 2:
         raise op.fail(f"with {mask}, whose bits lie in many places")
-    made(w, op, of_numbers.format(mask=atom(literal(mask)), masked=masked), left)
+    form = of_numbers.format(mask=atom(literal(mask)), masked=masked)
+    made(w, op, form[1:-1] if form == masked else form, left)
 
 
 def _masked(mask: int) -> str:
