@@ -51,13 +51,13 @@ class Forked:
         self._channel = channel
         self._ends = ends
         self._buffer = bytearray()
-        self.stdout = None if stdout is None else os.fdopen(stdout, "rb", buffering=0)
         self.ended: Ended | None = None
         line = self._line(_FORK_S)
         if line is None:
             self._channel.close()
-            raise ReferenceFailed("the process that forks the others is gone; run the same command again")
+            raise ReferenceFailed("no process could be forked; end some others, and run the same command again")
         self.pid = int(json.loads(line)["pid"])
+        self.stdout = None if stdout is None else os.fdopen(stdout, "rb", buffering=0)
 
     def fileno(self) -> int:
         """Readable once the process has ended."""
@@ -281,10 +281,17 @@ class _Server:
     def _fork(self, descriptors: list[int]) -> list[int] | None:
         channel = socket.socket(fileno=descriptors[0])
         zygote = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:  # too many processes: the owner sees its channel end
+            pid = -1
         if pid:
             for descriptor in descriptors[1:]:
                 os.close(descriptor)
+        if pid < 0:
+            channel.close()
+            return None
+        if pid:
             with suppress(OSError):
                 channel.sendall(json.dumps({"pid": pid}).encode() + b"\n")
             self._kids[pid] = _Kid(pid, channel)

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -240,6 +240,8 @@ def _wanted(device: DeviceChoice, choice: BenchChoice) -> Wanted:
     )
     options = wanted.options(None)
     taken = chosen(options, os.environ)
+    if taken.kind == "builtin":
+        return replace(wanted, translator="builtin", provider=None)
     if taken.kind in ("openai", "anthropic") and taken.provider is not None:
         live(taken.provider, options, taken.why).close()
     return wanted
