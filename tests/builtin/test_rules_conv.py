@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from solar_agent.agent.builtin.model import Attributes, Module, Num, Op, Tensor
+from solar_agent.agent.builtin.names import Names
+from solar_agent.agent.builtin.rules import apply
+from solar_agent.agent.builtin.writer import Writer
 
 from .rulelab import check
 
@@ -140,3 +144,45 @@ def test_half_precision() -> None:
         for sample in plain(2, 2, 3, (3, 3))
     ]
     check("aten.conv2d.default", *samples)
+
+
+def tensor(*dims: int, state: str | None = None) -> Tensor:
+    return Tensor(tuple(Num((dim, dim)) for dim in dims), "f32", state=state)
+
+
+def numbers(*values: int) -> tuple[Num, ...]:
+    return tuple(Num((value, value)) for value in values)
+
+
+def written(name: str, cls: str, x: Tensor, out: Tensor, **given: Any) -> str:
+    """The text for an operator that is the whole forward of the layer "block.0"."""
+    writer = Writer(Names(), Attributes())
+    writer.declare(x, "input", "image")
+    source = {"input": x} if "weight" in given else {"self": x}
+    apply(writer, Op(name, {**source, **given}, (out,), "model.py:1", "block.0", Module("block.0", cls)))
+    return "\n".join(writer.lines)
+
+
+def convolved(x: Tensor, cls: str, weight: Tensor, bias: Tensor | None) -> str:
+    ones, zeros = numbers(1, 1), numbers(0, 0)
+    options = {"stride": ones, "padding": zeros, "dilation": ones, "groups": Num((1, 1))}
+    return written("aten.conv2d.default", cls, x, tensor(2, 4, 5, 5), weight=weight, bias=bias, **options)
+
+
+def test_layer_with_weights_of_its_own() -> None:
+    cls = "torch.nn.modules.conv.Conv2d"
+    weight, bias = tensor(4, 3, 3, 3, state="block.0.weight"), tensor(4, state="block.0.bias")
+    x = tensor(2, 3, 7, 7)
+    assert convolved(x, cls, weight, bias).endswith('= Conv2d(image; name="block.0")')
+    assert convolved(x, cls, weight, None).endswith('= Conv2d(image; name="block.0")')
+    assert "conv2d(image, block_0_weight)" in convolved(x, "mine.Conv2d", weight, None)
+    assert "conv2d(image, other_weight)" in convolved(x, cls, tensor(4, 3, 3, 3, state="other.weight"), None)
+    assert "Conv2d" not in convolved(tensor(3, 7, 7), cls, weight, bias)
+
+
+def test_pooling_layer() -> None:
+    options = {"kernel_size": numbers(2, 2), "stride": (), "padding": numbers(0, 0), "dilation": numbers(1, 1)}
+    cls = "torch.nn.modules.pooling.MaxPool2d"
+    out = tensor(2, 3, 3, 3)
+    text = written("aten.max_pool2d.default", cls, tensor(2, 3, 6, 6), out, **options, ceil_mode=False)
+    assert text.endswith('= MaxPool2d(image; name="block.0")')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model import Num, Op, Tensor
+from ..model import Op, Tensor
 from ..numbers import atom
 from ..writer import Writer
 from .layers import batched, own_layer, per_axis, unbatched
@@ -162,8 +162,10 @@ def _positions(w: Writer, op: Op, spatial: int) -> None:
 
 
 def _texts(w: Writer, op: Op, name: str, count: int, default: str = "kernel_size") -> tuple[str, ...]:
-    numbers: Sequence[Num] = op.nums(name) or op.nums(default)
-    return tuple(w.scalar(number, op) for number in (numbers if len(numbers) == count else numbers * count))
+    numbers = op.nums(name) or op.nums(default)
+    if len(numbers) not in (1, count):
+        raise op.fail(f"{len(numbers)} numbers for {name} of {count} axes")
+    return tuple(w.scalar(numbers[axis % len(numbers)], op) for axis in range(count))
 
 
 def _digits(flat: str, extents: Sequence[str]) -> tuple[str, ...]:

@@ -153,8 +153,9 @@ def _positions(before: int, after: int, scale: float | None, exact: bool) -> np.
     if not exact and before == after:
         return places.astype(np.int64)
     ratio = np.float32(1.0 / scale) if scale else np.float32(before) / np.float32(after)
-    found = np.floor((places + np.float32(0.5 if exact else 0.0)) * ratio).astype(np.int64)
-    return np.minimum(found, before - 1)
+    found: np.ndarray = np.floor((places + np.float32(0.5 if exact else 0.0)) * ratio).astype(np.int64)
+    found[found >= before] = before - 1
+    return found
 
 
 def _agrees(wanted: np.ndarray, ratio: Fraction, exact: bool) -> bool:
