@@ -41,11 +41,22 @@ class Claim:
     right: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Each element of a tensor is `index`, an expression of its place; `axes` are the iterators that stand for it."""
+
+    axes: tuple[str, ...]
+    index: Index
+
+
 @dataclass(slots=True)
 class Knowledge:
+    """`positions` decide comparisons only (what an arange holds); elsewhere such tensors are read as they are."""
+
     shapes: Mapping[str, tuple[int, ...]]
     known: dict[str, tuple[Known, ...]] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
+    positions: dict[str, Position] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ def needs_splitting(expr: Expr, knowledge: Knowledge) -> bool:
         case Apply(op, args, _):
             return (
                 op in _RELATIONS
-                and _index_comparison(op, args) is not None
+                and _index_comparison(op, args, knowledge) is not None
                 or any(needs_splitting(arg, knowledge) or isinstance(arg, Const) for arg in args)
             )
         case Cast(arg, _):
@@ -140,7 +151,8 @@ def simplify(expr: Expr, settle: Settle, knowledge: Knowledge) -> Expr:
         case Read():
             return _simplify_read(expr, settle, knowledge)
         case Apply(op, args, dtype):
-            return _simplify_apply(Apply(op, tuple(simplify(arg, settle, knowledge) for arg in args), dtype), settle)
+            parts = tuple(simplify(arg, settle, knowledge) for arg in args)
+            return _simplify_apply(Apply(op, parts, dtype), settle, knowledge)
         case Cast(arg, dtype):
             inner = simplify(arg, settle, knowledge)
             return Const(inner.value, dtype) if isinstance(inner, Const) else Cast(inner, dtype)
@@ -209,31 +221,43 @@ def _apply_claim(read: Read, claim: Claim, settle: Settle, knowledge: Knowledge)
     return simplify(indices.substitute_in(claim.right, values), settle, knowledge)
 
 
-def _index_comparison(op: str, args: Sequence[Expr]) -> Compare | None:
+def _index_comparison(op: str, args: Sequence[Expr], knowledge: Knowledge) -> Compare | None:
     """A comparison of index expressions only."""
-    left, right = (_as_index(arg) for arg in args)
+    left, right = (as_index(arg, knowledge) for arg in args)
     if left is None or right is None:
         return None
     compare = canonical(Compare(indices.subtract(left, right), _RELATIONS[op]))  # type: ignore[arg-type]
     return None if depends_on_data(compare) else compare
 
 
-def _as_index(expr: Expr) -> Index | None:
+def as_index(expr: Expr, knowledge: Knowledge) -> Index | None:
+    """The expression as one of iterators, where it is that."""
     match expr:
         case IndexValue(index):
             return index
         case Const(int() as number, _):
             return indices.constant(int(number))
         case Cast(arg, _):
-            return _as_index(arg)
+            return as_index(arg, knowledge)
+        case Read(tensor, at, None) if tensor in knowledge.positions and not any(has_fetch(index) for index in at):
+            known = knowledge.positions[tensor]
+            return indices.substitute(known.index, dict(zip(known.axes, at, strict=True)))
+        case Apply("add" | "sub", (left, right), _):
+            return _combined(expr.op, as_index(left, knowledge), as_index(right, knowledge))
         case _:
             return None
 
 
-def _simplify_apply(expr: Apply, settle: Settle) -> Expr:
+def _combined(op: str, left: Index | None, right: Index | None) -> Index | None:
+    if left is None or right is None:
+        return None
+    return indices.add(left, right) if op == "add" else indices.subtract(left, right)
+
+
+def _simplify_apply(expr: Apply, settle: Settle, knowledge: Knowledge) -> Expr:
     op, args = expr.op, expr.args
     if op in _RELATIONS:
-        compare = _index_comparison(op, args)
+        compare = _index_comparison(op, args, knowledge)
         if compare is not None:
             answer = settle(compare)
             return expr if answer is None else Const(answer, "bool")
@@ -300,6 +324,8 @@ def _select(expr: Apply) -> Expr:
     condition, then, orelse = expr.args
     if isinstance(condition, Const):
         return then if condition.value else orelse
+    if isinstance(then, Const) and isinstance(orelse, Const) and then.value == orelse.value:
+        return Const(then.value, expr.dtype)
     return then if then == orelse else expr
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..ir.program import Const
-from .cells import Knowledge, Known, claims_of, split
+from ..ir import indices
+from ..ir.program import Const, Nest
+from .cells import Cell, Knowledge, Known, Position, as_index, claims_of, split
 from .flat import Choice, Flat, FlatNest, FlatOpaque, FlatStatement, Recur, Start
 from .image import Image, Part, box_of, image
 from .points import count
+from .ranks import plain_iterator
 from .region import complement
 from .space import Constraint, space_of
 
@@ -25,6 +27,7 @@ def _learn(body: Sequence[FlatStatement], knowledge: Knowledge) -> None:
     for statement in body:
         match statement:
             case Start(tensor, init):
+                knowledge.positions.pop(tensor, None)
                 if isinstance(init, Const):
                     knowledge.known[tensor] = (Known((), init),)
             case FlatNest():
@@ -32,6 +35,7 @@ def _learn(body: Sequence[FlatStatement], knowledge: Knowledge) -> None:
             case FlatOpaque(opaque):
                 for output in opaque.outputs:
                     knowledge.known.pop(output, None)
+                    knowledge.positions.pop(output, None)
             case Recur(body=inner):
                 _learn(inner, knowledge)
             case Choice():
@@ -41,6 +45,7 @@ def _learn(body: Sequence[FlatStatement], knowledge: Knowledge) -> None:
 def _learn_nest(flat: FlatNest, knowledge: Knowledge) -> None:
     nest = flat.nest
     cells = split(space_of(nest.loops, nest.where), nest.value, nest.combine, knowledge)
+    _learn_position(nest, cells, knowledge)
     before = knowledge.known.get(nest.target, ())
     if not before and not any(isinstance(cell.expr, Const) for cell in cells):
         return
@@ -56,6 +61,20 @@ def _learn_nest(flat: FlatNest, knowledge: Knowledge) -> None:
         knowledge.known[nest.target] = tuple(after)
     else:
         knowledge.known.pop(nest.target, None)
+
+
+def _learn_position(nest: Nest, cells: Sequence[Cell], knowledge: Knowledge) -> None:
+    """A tensor that one nest fills with an expression of its iterators."""
+    knowledge.positions.pop(nest.target, None)
+    names = tuple(plain_iterator(index) for index in nest.at)
+    whole = {loop.name: loop.extent for loop in nest.loops}
+    if nest.combine != "=" or nest.where is not None or len(cells) != 1 or set(names) != set(whole):
+        return
+    extents = [whole[name] for name in names if name is not None]
+    full = [indices.constant(size) for size in knowledge.shapes[nest.target]]
+    found = as_index(cells[0].expr, knowledge)
+    if extents == full and found is not None and found.terms and indices.iterators(found) <= set(whole):
+        knowledge.positions[nest.target] = Position(tuple(name for name in names if name is not None), found)
 
 
 def _overwrite(known: Iterable[Known], written: Image, shape: tuple[int, ...]) -> list[Known]:

@@ -477,12 +477,40 @@ def attention(head: str, masked: str) -> Program:
         ("", "select(j > i, -inf, s[b,i,j])"),
         ("for i<T, j<T: c[i,j] = select(i < j, -inf, 0)", "s[b,i,j] + c[i,j]"),
         (FACT, "select(mask[0,0,i,j] == 0, -inf, s[b,i,j])"),
+        ("for i<T: r[i] = i", "select(r[j] <= r[i], s[b,i,j], -inf)"),
+        (
+            "for i<T: r[i] = i\nview c[i<T, j<1] = r[i]\nfor i<T: q1[i] = r[i] + 3\n"
+            "for i<T, j<T: m1[i,j] = q1[j] - 3 > c[i,0]",
+            "select(m1[i,j], -inf, s[b,i,j])",
+        ),
     ],
 )
 def test_causal_masks_halve_both_products(head: str, masked: str) -> None:
     found = count(attention(head, masked))
     assert found.macs_nominal == 2 * (2 * 6 * 6 * 4)
     assert found.macs == 2 * (2 * 21 * 4)  # 6*7/2 pairs
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for i<T: r[i] = i\nfor i<T: r[i] = r[i] % 2",
+        "tensor r[T] : int = 0\nfor i<T where i > 1: r[i] = i",
+        "tensor r[T] : int = 0\nfor i<T: r[i] = i\nfor i<3: r[i] = 7",
+        "for i<T: r[i] = int(q[0,i,0])",
+    ],
+)
+def test_what_does_not_hold_positions_decides_no_comparison(head: str) -> None:
+    found = count(attention(head, "select(r[j] <= r[i], s[b,i,j], -inf)"))
+    assert found.macs == found.macs_nominal
+
+
+def test_a_softmax_that_guards_its_divisor_keeps_what_is_zero() -> None:
+    plain = attention("", "select(j <= i, s[b,i,j], -inf)")
+    text = ATTENTION.replace("p[b,i,j]/z[b,i]*v", "select(z[b,i] == 0, 0, p[b,i,j]/z[b,i])*v")
+    shapes = {name: tensor(2, 6, 4) for name in "qkv"}
+    guarded = program(text.format(head="", masked="select(j <= i, s[b,i,j], -inf)"), shapes)
+    assert count(guarded).macs == count(plain).macs
 
 
 def test_triangular_text_counts_as_the_masked_one() -> None:

@@ -6,8 +6,8 @@ import math
 
 from ..model import Num, Op, Tensor
 from ..writer import Writer
-from .registry import rule
 from .reductions import unflattened
+from .registry import rule
 from .walks import temporary
 
 
