@@ -97,4 +97,3 @@ def _outside(item: Known, part: Part, shape: tuple[int, ...]) -> list[Known]:
         if count(box_of(shape, frozenset(joined))):
             found.append(Known(joined, item.value))
     return found
-
