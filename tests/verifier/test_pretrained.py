@@ -42,8 +42,8 @@ def get_init_inputs():
 """
 OWN = {
     "model_type": "llama", "hidden_size": 96, "intermediate_size": 160, "num_attention_heads": 12,
-    "num_hidden_layers": 6, "num_key_value_heads": 4, "head_dim": 8, "max_position_embeddings": 64, "vocab_size": 300, "bos_token_id": 1,
-    "eos_token_id": 2, "tie_word_embeddings": False,
+    "num_hidden_layers": 6, "num_key_value_heads": 4, "head_dim": 8, "max_position_embeddings": 64, "vocab_size": 300,
+    "bos_token_id": 1, "eos_token_id": 2, "tie_word_embeddings": False,
 }  # fmt: skip
 
 

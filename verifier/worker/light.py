@@ -49,6 +49,11 @@ class _NeverSymbolic:
     """No value here is an instance of it."""
 
 
+def _getitem_mode() -> Any:  # noqa: ANN401
+    """transformers imports it for masks; few of them need one."""
+    return _real("torch._dynamo._trace_wrapped_higher_order_op").TransformGetItemToIndex()
+
+
 _STAND_INS: dict[str, dict[str, Any]] = {
     "torch.fx.experimental.symbolic_shapes": {
         "expect_true": _plain,
@@ -66,7 +71,8 @@ _STAND_INS: dict[str, dict[str, Any]] = {
         "_advise_is_size": _nothing,
         "_advise_is_bounded": _nothing,
     },
-    "torch._dynamo": {"disable": _not_compiled},
+    "torch._dynamo": {"disable": _not_compiled, "allow_in_graph": _plain, "assume_constant_result": _plain},
+    "torch._dynamo._trace_wrapped_higher_order_op": {"TransformGetItemToIndex": _getitem_mode},
     "sympy": {"Basic": _NeverSymbolic},
 }
 _PACKAGES = ("torch._dynamo", "sympy")

@@ -9,9 +9,9 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,6 +111,7 @@ def install() -> None:
     library = importlib.import_module(LIBRARY)
     if int(str(library.__version__).partition(".")[0]) < _LEAST_MAJOR:
         raise Refused(f"transformers {library.__version__} is too old: version {_LEAST_MAJOR} is needed", "bad_input")
+    _alone()
     plain = importlib.import_module("transformers.configuration_utils").PreTrainedConfig
     auto = importlib.import_module("transformers.models.auto.configuration_auto").AutoConfig
     factory = importlib.import_module("transformers.models.auto.auto_factory")._BaseAutoModelClass
@@ -123,48 +124,57 @@ def install() -> None:
     model.warn_if_padding_and_no_attention_mask = _no_warning
 
 
+def _alone() -> None:
+    """Nothing is distributed here; told so, the library does not load torch's parts for it (1 s)."""
+    for place in ("transformers.utils.import_utils", "transformers.utils"):
+        importlib.import_module(place).is_torch_distributed_available = _not_here  # type: ignore[attr-defined]
+
+
+def _not_here() -> bool:
+    return False
+
+
 def _no_warning(*_: object, **__: object) -> None:
     """The library reads input values to decide about a warning; nothing is computed from it."""
 
 
-def _auto_config(cls: Any, name: object, **kwargs: Any) -> Any:  # noqa: ANN401
+def _auto_config(cls: Any, /, pretrained_model_name_or_path: object, **kwargs: Any) -> Any:  # noqa: ANN401
+    name = str(pretrained_model_name_or_path)
     where, rest = _split(kwargs, _WHERE)
-    found = _find(str(name), where)
-    return _made(_class_of(found.name, found.written), found, str(name), rest)
+    found = _find(name, where)
+    return _made(_class_of(name, found.written), found, rest)
 
 
-def _plain_config(cls: Any, name: object, *args: object, **kwargs: Any) -> Any:  # noqa: ANN401
+def _plain_config(cls: Any, /, pretrained_model_name_or_path: object, **kwargs: Any) -> Any:  # noqa: ANN401
     where, rest = _split(kwargs, _WHERE)
-    found = _find(str(name), where)
-    return _made(cls, found, str(name), rest)
+    return _made(cls, _find(str(pretrained_model_name_or_path), where), rest)
 
 
-def _auto_model(cls: Any, name: object, *args: object, config: Any = None, **kwargs: Any) -> Any:  # noqa: ANN401
-    config, options = _config_for(_auto_config, cls, name, config, kwargs)
-    _state.weights.add(str(name))
+def _auto_model(cls: Any, /, pretrained_model_name_or_path: object, config: Any = None, **kwargs: Any) -> Any:  # noqa: ANN401
+    name = str(pretrained_model_name_or_path)
+    config, options = _config_for(partial(_auto_config, cls), name, config, kwargs)
+    _state.weights.add(name)
     return cls.from_config(config, **options).eval()
 
 
-def _plain_model(cls: Any, name: object, *args: object, config: Any = None, **kwargs: Any) -> Any:  # noqa: ANN401
-    def own(_: Any, name: object, **kwargs: Any) -> Any:  # noqa: ANN401
-        return _plain_config(cls.config_class, name, **kwargs)
-
-    config, options = _config_for(own, cls, name, config, kwargs)
-    _state.weights.add(str(name))
-    return cls._from_config(config, *args, **options).eval()
+def _plain_model(cls: Any, /, pretrained_model_name_or_path: object, config: Any = None, **kwargs: Any) -> Any:  # noqa: ANN401
+    name = str(pretrained_model_name_or_path)
+    config, options = _config_for(partial(_plain_config, cls.config_class), name, config, kwargs)
+    _state.weights.add(name)
+    return cls._from_config(config, **options).eval()
 
 
-def _config_for(maker: Any, cls: Any, name: object, config: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+def _config_for(maker: Callable[..., Any], name: str, config: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Any]:  # noqa: ANN401
     """The configuration to build with, a copy of the one given, and the options that are left for the model."""
     if kwargs.get("quantization_config") is not None or kwargs.get("load_in_8bit") or kwargs.get("load_in_4bit"):
         raise Refused(f'"{name}": weights are not loaded, so they cannot be quantised', "bad_input")
     if isinstance(config, str | Path):
-        name, config = config, None
+        name, config = str(config), None
     kwargs = {key: value for key, value in kwargs.items() if key not in _LOADING}
     if kwargs.get("dtype", kwargs.get("torch_dtype")) in (None, "auto"):
         kwargs = {key: value for key, value in kwargs.items() if key not in ("dtype", "torch_dtype")}
     if config is None:
-        config, kwargs = maker(cls, name, return_unused_kwargs=True, **kwargs)
+        config, kwargs = maker(name, return_unused_kwargs=True, **kwargs)
     else:
         config = copy.deepcopy(config)
     where, rest = _split(kwargs, _WHERE)
@@ -186,12 +196,12 @@ def _class_of(name: str, written: Mapping[str, Any]) -> Any:  # noqa: ANN401
     return mapping[kind]
 
 
-def _made(cls: Any, found: Found, name: str, kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _made(cls: Any, found: Found, kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
     written = configs.changed(found.written, found.full, found.name, _state.changes)
     key = getattr(cls, "base_config_key", "")
     if key and key in written:
         written = written[key]
-    return cls.from_dict(written, **{"name_or_path": name, **kwargs})
+    return cls.from_dict(written, **{"name_or_path": found.name, **kwargs})
 
 
 def _find(name: str, where: Mapping[str, Any]) -> Found:
