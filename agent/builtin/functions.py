@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ...ir import library
+from ...ir.ops import SCALAR_OPS
 from .model import Num
+from .names import RESERVED
 from .structure import Readers, Region, Run, columns, walk, where_of
 
 _SMALLEST = 3
@@ -101,7 +104,8 @@ def _results(calls: Sequence[tuple[int, Region]], readers: Sequence[Readers]) ->
 
 
 def function_name(cls: str) -> str:
-    """GPT2Block -> gpt2_block"""
+    """GPT2Block -> gpt2_block; Relu -> relu_part, since a def hides the prelude function of its name."""
     last = re.sub(r"\W", "", cls.rpartition(".")[2]) or "part"
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", last).lower()
-    return words if words[0].isalpha() else f"part_{words}"
+    words = words if words[0].isalpha() else f"part_{words}"
+    return f"{words}_part" if words in RESERVED or words in SCALAR_OPS or words in library.names() else words
