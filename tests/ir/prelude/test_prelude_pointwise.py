@@ -108,3 +108,13 @@ def test_prefix_sums(check: Any, dim: int) -> None:
     check(f"cumsum_exclusive(x; dim={dim})", {"x": x}, total - x)
     check(f"cumsum_reverse(x; dim={dim})", {"x": x}, x.flip(dim).cumsum(dim).flip(dim))
     check(f"cumprod(x; dim={dim})", {"x": x}, torch.cumprod(x, dim))
+
+
+@pytest.mark.parametrize("dim", [-1, 0, 1])
+def test_running_reductions(check: Any, dim: int) -> None:
+    x = 50 * torch.randn(4, 7, 3)
+    check(f"logcumsumexp(x; dim={dim})", {"x": x}, torch.logcumsumexp(x, dim))
+    x[:, 2:4] = x[:, 1:2]
+    x[2:, 5, 1] = float("nan")
+    check(f"cummax_indices(x; dim={dim})", {"x": x}, torch.cummax(x, dim).indices)
+    check(f"cummin_indices(x; dim={dim})", {"x": x}, torch.cummin(x, dim).indices)
