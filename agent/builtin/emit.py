@@ -5,6 +5,7 @@ call of the function, of every turn of the loop."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -46,13 +47,48 @@ class Scope:
 
     def path(self, paths: Sequence[str]) -> str:
         """A module's or state's path as text: below the scope's own module, or the same in all samples."""
+        if self.regions[0].shift is not None:
+            return self._numbered(paths)
         inner = [relative(path, home) for path, home in zip(paths, self.base, strict=True)]
         if all(item is not None and item == inner[0] for item in inner):
             text = inner[0] or ""
             return ("{name}." + text if text else "{name}") if self.named else text
         if all(path == paths[0] for path in paths):
             return paths[0]
+        if self.regions[0].flat.loose and None not in inner:
+            text = self._counted([item or "" for item in inner])
+            return f"{{name}}.{text}" if self.named else text
         raise Untranslatable(f"modules at different places are used alike: {', '.join(sorted(set(paths))[:3])}")
+
+    def _counted(self, paths: Sequence[str]) -> str:
+        """Paths that differ in numbers, which are expressions in the sizes."""
+        parts = [re.split(r"(\d+)", path) for path in paths]
+        if any(len(part) != len(parts[0]) for part in parts):
+            raise Untranslatable(f"modules at different places are used alike: {', '.join(sorted(set(paths))[:3])}")
+        texts = []
+        for column in zip(*parts, strict=True):
+            if all(item == column[0] for item in column):
+                texts.append(column[0])
+            else:
+                number = Num(tuple(int(item) for item in column))
+                texts.append(f"{{{self.writer.number(number, Op('layer', {}, (), paths[0]))}}}")
+        return "".join(texts)
+
+    def _numbered(self, paths: Sequence[str]) -> str:
+        """A layer of a group: its number is given to the function as `at`."""
+        parts = [relative(path, home) for path, home in zip(paths, self.base, strict=True)]
+        heads = [(part or "").partition(".") for part in parts]
+        offsets = {
+            int(head) - (region.shift or 0) if head.isdigit() else None
+            for (head, _, _), region in zip(heads, self.regions, strict=True)
+        }
+        rests = {rest for _, _, rest in heads}
+        offset = offsets.pop()
+        if offsets or offset is None or len(rests) > 1:
+            raise Untranslatable(f"modules at different places are used alike: {', '.join(sorted(set(paths))[:3])}")
+        number = "{at}" if not offset else f"{{at + {offset}}}"
+        rest = rests.pop()
+        return ("{name}." if self.base[0] else "") + number + (f".{rest}" if rest else "")
 
     def resolve(self, values: Values) -> Tensor:
         """The tensor that stands for these values (one for each sample)."""
@@ -182,7 +218,7 @@ class Emitter:
             return
         function.written = function.writing = True
         regions = function.regions
-        writer = Writer(Names(), self._attributes(regions), hoisted=function.hoisted)
+        writer = Writer(Names({"name", "at"}), self._attributes(regions), hoisted=function.hoisted)
         slots: dict[int, Tensor] = {}
         scope = Scope(writer, regions, slots, named=True)
         heads = []
@@ -195,7 +231,8 @@ class Emitter:
             slots.update(dict.fromkeys(positions, tensor))
         self.items(scope, [region.items for region in regions])
         results = [writer.of(scope.made[regions[0].made[place]]) for place in function.results]
-        options = "".join(f", {name}" for name, _ in function.hoisted)
+        options = ", at" if regions[0].shift is not None else ""
+        options += "".join(f", {name}" for name, _ in function.hoisted)
         body = [*writer.header, *writer.lines, f"return {', '.join(results)}"]
         lines = [f"def {function.name}({', '.join(heads)}; name{options}):", *(f"    {line}" for line in body)]
         self.texts.append("\n".join(lines))
@@ -254,10 +291,15 @@ class Emitter:
         (index,) = w.iterators(1)
         where = Op("repeated layers", {}, (), function.where, scope.path([run.form for run in runs]).rpartition(".")[0])
         count = w.number(counts, where)
+        if runs[0].step != 1:
+            first = 0
         end = count if not first else (str(first + int(count)) if count.isdigit() else f"{count} + {first}")
         turn = Symbol(index, tuple(first + k for run in runs for k in range(len(run.turns))))
         path = scope.path([run.form for run in runs]).replace("{i}", f"{{{index}}}")
-        options = [f'name="{path}"', *self._numbers(scope, function, [run.turns for run in runs], w, [turn])]
+        options = [f'name="{path}"']
+        if runs[0].turns[0].shift is not None:
+            options.append(f"at={_at(runs[0], index)}")
+        options += [*self._numbers(scope, function, [run.turns for run in runs], w, [turn])]
         with w.block(f"repeat {index} in {first}..{end}:"):
             w.line(f"{_group(names)} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
 
@@ -267,6 +309,13 @@ class Emitter:
         from .scans import scan
 
         scan(self, scope, runs)
+
+
+def _at(run: Run, index: str) -> str:
+    """Number of the first layer of a turn."""
+    if run.step == 1:
+        return index
+    return f"{run.first} + {run.step}*{index}" if run.first else f"{run.step}*{index}"
 
 
 def _over(writer: Writer, index: Sequence[int], extra: Sequence[Symbol]) -> Writer:

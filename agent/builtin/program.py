@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from ...verifier.traced import Traced
 from ...verifier.types import Reference
+from .blocks import Block, blocks_of
 from .emit import Emitter, Scope
 from .facts import with_facts
 from .functions import Functions
@@ -17,7 +18,7 @@ from .names import Names
 from .numbers import literal
 from .ssa import Flat, flattened
 from .structure import Readers, Region, Roller, difference, readers_of, tree
-from .writer import Writer
+from .writer import LENGTH, Writer
 
 
 def translate(reference: Reference) -> str:
@@ -47,23 +48,35 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
 
 
 def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
-    """The recordings as trees that are alike. Where they are not, a loop may have had a single turn in some."""
-    roots, readers = _rolled(recordings, ())
-    if any(other.key != roots[0].key for other in roots[1:]):
+    """The recordings as trees that are alike. Where they are not, a loop may have had a single turn in some, or there
+    are more layers in a sequence at some sizes."""
+    roots, readers = _rolled(recordings, (), None)
+    if not _alike(roots):
         hints = list(dict.fromkeys(hint for root in roots for hint in hints_of(root)))
-        roots, readers = _rolled(recordings, hints)
+        roots, readers = _rolled(recordings, hints, ())
+    if not _alike(roots):
+        blocks = list(dict.fromkeys(block for root in roots for block in blocks_of(root)))
+        roots, readers = _rolled(recordings, hints, blocks)
     for other in roots[1:]:
         if other.key != roots[0].key:
             raise Untranslatable(difference(roots[0], other))
     return roots, readers
 
 
-def _rolled(recordings: Sequence[Traced], hints: Sequence[Hint]) -> tuple[list[Region], list[Readers]]:
+def _alike(roots: Sequence[Region]) -> bool:
+    return all(root.key == roots[0].key for root in roots)
+
+
+def _rolled(
+    recordings: Sequence[Traced], hints: Sequence[Hint], blocks: Sequence[Block] | None
+) -> tuple[list[Region], list[Readers]]:
     roots, readers = [], []
     for recording in recordings:
-        root = tree(flattened(recording))
+        flat = flattened(recording)
+        flat.loose = blocks is not None
+        root = tree(flat)
         readers.append(readers_of(root))
-        Roller(readers[-1], hints).finish(root)
+        Roller(readers[-1], hints, blocks).finish(root)
         roots.append(root)
     return roots, readers
 
@@ -87,9 +100,10 @@ def _written(roots: Sequence[Region], readers: Sequence[Readers], functions: Fun
 
 
 def _numbers(flat: Flat) -> Mapping[str, int | float]:
-    """Plain numbers of the original, by path."""
+    """Plain numbers of the original, by path; lengths of its lists as path#len."""
     attrs = flat.traced.bindings.attrs
-    return {p: v for p, v in attrs.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    numbers = {p: v for p, v in attrs.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return {**numbers, **{f"{p}{LENGTH}": len(v) for p, v in attrs.items() if isinstance(v, tuple)}}
 
 
 def _inputs(scope: Scope) -> dict[int, Tensor]:

@@ -15,7 +15,9 @@ from ...verifier.traced import Argument, Call, DType, Operator, Ref, Traced
 from .model import Untranslatable
 
 _SAME = frozenset({"aten.detach.default", "aten.alias.default", "aten.lift_fresh.default", "aten.detach_.default"})
-_COPIES = frozenset({"aten.contiguous", "aten.clone", "aten.to", "aten._to_copy", "aten.type_as", "aten.lift_fresh_copy"})
+_COPIES = frozenset(
+    {"aten.contiguous", "aten.clone", "aten.to", "aten._to_copy", "aten.type_as", "aten.lift_fresh_copy"}
+)
 _CHANGES_TYPE = frozenset({"aten.copy", "aten.fill", "aten.zero", "aten.index_put", "aten.masked_fill"})
 
 
@@ -53,7 +55,8 @@ class Changed:
 
 @dataclass(slots=True)
 class Flat:
-    """`state`: paths of each captured value, best name first."""
+    """`state`: paths of each captured value, best name first. `loose`: numbers in the paths of modules depend on the
+    sizes, too."""
 
     nodes: list[Node]
     kinds: dict[int, Kind]
@@ -63,6 +66,7 @@ class Flat:
     results: list[tuple[str, int | None, Scalar]]
     changed: list[Changed]
     traced: Traced
+    loose: bool = False
 
 
 def refs_in(value: Argument) -> Iterator[int]:
@@ -350,7 +354,7 @@ def _functional(operator: Operator) -> tuple[str, Mapping[str, Argument]]:
 def _single(operator: Operator, index: int, kinds: Mapping[int, Kind]) -> tuple[str, dict[str, Argument]]:
     """A view operator with several results, as the one that makes the result at `index`."""
     arguments = dict(operator.arguments)
-    source, axis = arguments.get("self", None), arguments.get("dim", 0)
+    source, axis = arguments.get("self"), arguments.get("dim", 0)
     if not operator.name.startswith("aten.unbind") and len(operator.results) == 1:
         return operator.name, arguments
     if operator.name.startswith("aten.unbind"):

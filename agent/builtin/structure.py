@@ -15,6 +15,7 @@ from ...verifier.traced import DType, Ref
 from .ssa import Flat, Node
 
 if TYPE_CHECKING:
+    from .blocks import Block
     from .loops import Hint
 
 _CONTAINERS = ("container.", "transformer.", "activation.MultiheadAttention")
@@ -25,7 +26,7 @@ class Region:
     """One module call (or one turn of a loop). `path` of its module; `items` in order; `library`: a torch layer.
 
     `uses`: values from outside, by position in a walk; `made`: values made inside, in order (of a run only what its
-    last turn made). `size`: operators in it."""
+    last turn made). `size`: operators in it. `shift`: of a group of numbered layers, the number of the first."""
 
     flat: Flat
     path: str
@@ -35,6 +36,7 @@ class Region:
     made: list[int] = field(default_factory=list)
     key: object = None
     size: int = 0
+    shift: int | None = None
 
     @property
     def library(self) -> bool:
@@ -44,14 +46,20 @@ class Region:
 @dataclass(eq=False, slots=True)
 class Run:
     """Consecutive regions with one key. kind "layers": the paths count up (`form` with {i}, from `first`); "loop": the
-    same state in every turn. `families`: number in `made` -> value that stands for what all turns made, stacked."""
+    same state in every turn. `step`: how far the numbers of groups of layers are apart. `families`: number in `made` ->
+    value that stands for what all turns made, stacked."""
 
     kind: Literal["layers", "loop"]
     turns: list[Region]
     form: str
     first: int = 0
     families: dict[int, int] = field(default_factory=dict)
-    where: str = ""
+    step: int = 1
+
+    @property
+    def length(self) -> int:
+        """Operators in all turns."""
+        return sum(turn.size for turn in self.turns)
 
 
 Item: TypeAlias = "Node | Region | Run"
@@ -109,11 +117,13 @@ def own_state(flat: Flat, value: int, home: str) -> str | None:
 class Roller:
     """Computes keys from the inside out and rolls up what repeats."""
 
-    def __init__(self, readers: Readers, hints: Sequence[Hint] = ()) -> None:
+    def __init__(self, readers: Readers, hints: Sequence[Hint] = (), blocks: Sequence[Block] | None = None) -> None:
         self.readers = readers
         self.hints = hints
+        self.blocks = blocks
 
     def finish(self, region: Region) -> None:
+        from .blocks import grouped
         from .loops import rolled
 
         for item in region.items:
@@ -121,6 +131,8 @@ class Roller:
                 self.finish(item)
         region.items = _hoisted(region.items)
         region.items = self._layers(region.items)
+        if self.blocks is not None:
+            region.items = grouped(region, self.readers, self.blocks)
         region.items = rolled(region, self.readers, self.hints)
         describe(region)
 
@@ -151,21 +163,22 @@ class Roller:
             if not isinstance(item, Region) or item.key != start.key or item.path != wanted:
                 break
             turns.append(item)
-        while len(turns) > 1 and not self._chained(turns):
+        while len(turns) > 1 and not chained(turns, self.readers):
             turns.pop()
         return turns
 
-    def _chained(self, turns: Sequence[Region]) -> bool:
-        """Every use is the same value in all turns or what the turn before made at one place, and nothing else reads
-        what the inner turns make."""
-        if not slots_of(turns):
-            return False
-        for turn, following in zip(turns, turns[1:], strict=False):
-            inside = set(map(id, walk(turn))) | set(map(id, walk(following)))
-            for value in turn.made:
-                if any(id(reader) not in inside for reader in self.readers.get(value, ())):
-                    return False
-        return True
+
+def chained(turns: Sequence[Region], readers: Readers) -> bool:
+    """Every use is the same value in all turns or what the turn before made at one place, and nothing else reads what
+    the inner turns make."""
+    if not slots_of(turns):
+        return False
+    for turn, following in zip(turns, turns[1:], strict=False):
+        inside = set(map(id, walk(turn))) | set(map(id, walk(following)))
+        for value in turn.made:
+            if any(id(reader) not in inside for reader in readers.get(value, ())):
+                return False
+    return True
 
 
 def _hoisted(items: Iterable[Item]) -> list[Item]:
@@ -234,8 +247,12 @@ def _item_key(item: Item, region: Region, labels: dict[int, int]) -> object:
 
 
 def _path_key(path: str, region: Region) -> object:
+    if region.shift is not None:
+        return ("at", int(path.rpartition(".")[2]) - region.shift)
     inner = relative(path, region.path)
-    return ("elsewhere", path) if inner is None else inner
+    if inner is None:
+        return ("elsewhere", path)
+    return re.sub(r"\d+", "#", inner) if region.flat.loose else inner
 
 
 def _node_key(node: Node, region: Region, labels: dict[int, int]) -> tuple[object, ...]:

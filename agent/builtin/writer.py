@@ -15,6 +15,7 @@ from .names import ITERATORS, Names
 from .numbers import atom, express, literal
 
 Operand = Tensor | Num | str | int | float
+LENGTH = "#len"
 _TOKEN = re.compile(r"ATTR(\d+)X")
 
 
@@ -155,6 +156,12 @@ class Writer:
 
     def _attribute(self, index: int) -> str:
         path = self.attributes.path(index)
+        if path.endswith(LENGTH):
+            return f"len({self._read(path.removesuffix(LENGTH))})"
+        return self._read(path)
+
+    def _read(self, path: str) -> str:
+        """The name of an attribute of the original, declared when it is first read."""
         if path not in self.home:
             name = self.names.fresh(_last_names(path, 1))
             self.header.append(f'attr {name} = "{path}"')
@@ -317,7 +324,7 @@ def hint_of(op: Op) -> str:
 
 def _last_names(path: str, count: int = 2) -> str:
     """features.0.weight -> features_0_weight, cut to what tells it apart."""
-    parts = [part for part in re.split(r"\W+", path.replace("{name}", "")) if part]
+    parts = [part for part in re.split(r"\W+", re.sub(r"\{[^}]*\}", "", path)) if part]
     words = [index for index, part in enumerate(parts) if not part.isdigit()]
     start = words[-count] if len(words) >= count else 0
     return "_".join(parts[start:]) or "h"
