@@ -265,7 +265,7 @@ def _constant_outputs(found: Findings) -> tuple[int, ...]:
     positions = []
     for position, output in enumerate(found.program.outputs):
         leaf = next(records, None) if output.kind == "result" else named.get((output.kind, output.name))
-        if leaf is not None and leaf.status == "constant":
+        if leaf is not None and leaf.status in ("constant", "constant-followed"):
             positions.append(position)
     return tuple(positions)
 

@@ -18,7 +18,7 @@ Flag = Literal[
     "stochastic", "input-independent", "native-only", "native-differs", "rounding-unverified", "budget-spent"
 ]
 FailureKind = Literal["parse", "elaborate", "execute", "compare", "full-size", "range", "fact"]
-LeafStatus = Literal["verified", "constant", "not-compared", "different"]
+LeafStatus = Literal["verified", "constant", "constant-followed", "not-compared", "different"]
 
 EXIT_CODES: Mapping[Verdict, int] = {
     "verified": 0,

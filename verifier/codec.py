@@ -99,8 +99,17 @@ def description_to_json(description: Description) -> str:
         **{
             name: getattr(description, name)
             for name in (
-                "path", "entry", "kind", "framework", "framework_version", "mode", "source", "source_sha256",
-                "signature", "default_dtype", "warnings",
+                "path",
+                "entry",
+                "kind",
+                "framework",
+                "framework_version",
+                "mode",
+                "source",
+                "source_sha256",
+                "signature",
+                "default_dtype",
+                "warnings",
             )
         },  # fmt: skip
         "sources": dict(description.sources),

@@ -140,8 +140,8 @@ def flags_of(outcomes: Sequence[Outcome], spent: bool) -> tuple[Flag, ...]:
 
 def verdict_of(leaves: Sequence[LeafRecord], failed: bool, complete: bool, data_dependent: bool) -> Verdict:
     """`complete`: every decision of the full size was tried, the native check agreed, and no trial is missing."""
-    good = [leaf for leaf in leaves if leaf.status == "verified"]
-    fair = [leaf for leaf in leaves if leaf.status in ("verified", "constant")]
+    good = [leaf for leaf in leaves if leaf.status in ("verified", "constant-followed")]
+    fair = [leaf for leaf in leaves if leaf.status in ("verified", "constant-followed", "constant")]
     if failed or not fair:
         return "unverified"
     if data_dependent:

@@ -35,6 +35,7 @@ from .types import (
     BadInput,
     Description,
     Distribution,
+    Feeding,
     Limits,
     Mode,
     NotPromotable,
@@ -137,9 +138,7 @@ class RunningReference:
             self._assignments = tuple(_assignment(item) for item in result["assignments"])
         return self._assignments
 
-    def trial(
-        self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision
-    ) -> Trial:
+    def trial(self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision) -> Trial:
         request = {
             "do": "trial",
             "changes": dict(assignment.changes),
@@ -162,6 +161,12 @@ class RunningReference:
             seconds=result["seconds"],
             warnings=tuple(result["warnings"]),
         )
+
+    def feeding(self, assignment: Assignment, seed: int, distribution: Distribution) -> Feeding:
+        request = {"do": "feeding", "changes": dict(assignment.changes), "seed": seed, "distribution": distribution}
+        result, _ = self._ask(request, f"running it at {assignment.label}")
+        values = tuple(tuple(item) for item in result["values"])
+        return Feeding(values, tuple(tuple(item) for item in result["feeds"]), result["leaves"])
 
     def trace(self, changes: Mapping[str, int]) -> Traced:
         result, _ = self._ask({"do": "trace", "changes": dict(changes)}, "recording its operators")

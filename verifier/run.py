@@ -123,9 +123,7 @@ def without_close_calls(program: Program, trial: Trial, results: tuple[LeafResul
         )
 
 
-def _honour_indexes(
-    result: LeafResult, output: Output, program: Program, tensors: Mapping[str, Array]
-) -> LeafResult:
+def _honour_indexes(result: LeafResult, output: Output, program: Program, tensors: Mapping[str, Array]) -> LeafResult:
     if output.indexes is None:
         return result
     source, axis, values = output.indexes

@@ -158,6 +158,17 @@ class Trial:
         return Values(inputs=self.inputs, state=self.state, draws=self.draws)
 
 
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """What the results of one trial were computed from: `values` as figures that no reordering of elements changes
+    (count, least, greatest, sums of the first three powers), `feeds` the values that each was computed from, `leaves`
+    result path -> value."""
+
+    values: tuple[tuple[float, ...], ...]
+    feeds: tuple[tuple[int, ...], ...]
+    leaves: Mapping[str, int]
+
+
 class Reference(Protocol):
     """The running original. Methods raise ReferenceFailed when the child process dies or breaks a limit."""
 
@@ -168,9 +179,9 @@ class Reference(Protocol):
 
     def assignments(self) -> tuple[Assignment, ...]: ...
 
-    def trial(
-        self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision
-    ) -> Trial: ...
+    def trial(self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision) -> Trial: ...
+
+    def feeding(self, assignment: Assignment, seed: int, distribution: Distribution) -> Feeding: ...
 
     def trace(self, changes: Mapping[str, int]) -> Traced:
         """The operators of one run at these literals of the source ({}: the full size), without memory."""
@@ -185,6 +196,7 @@ __all__ = [
     "Constant",
     "Description",
     "Distribution",
+    "Feeding",
     "Domain",
     "Leaf",
     "LeafKind",

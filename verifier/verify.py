@@ -16,6 +16,7 @@ from ..ir.program import Decision, Program
 from . import claims, feedback, judge, own_types, plan
 from .certificate import Certificate, Failure, LeafRecord, SizeRecord, TrialRecord
 from .compare import LeafResult, pair, show_path, show_type
+from .constant import followed
 from .dataflow import unused_keys
 from .run import Loader, Outcome, Step, attempt, run
 from .types import Assignment, Description, Leaf, NotPromotable, Reference, ReferenceFailed
@@ -93,7 +94,29 @@ def verify(
         raise ReferenceFailed(done.skipped[0])
     if not done.failed and not failures:
         done = _more_trials(session, done, seed, trials)
-    return _certificate(description, text, assignments, done, failures, full)
+    certificate = _certificate(description, text, assignments, done, failures, full)
+    return _with_constants(session, certificate, done)
+
+
+def _with_constants(session: Session, certificate: Certificate, done: Trials) -> Certificate:
+    """Constant results count when the text computes what they are computed from."""
+    if certificate.verdict != "verified-in-part":
+        return certificate
+    leaves = tuple(
+        replace(leaf, status="constant-followed")
+        if leaf.status == "constant"
+        and leaf.kind == "result"
+        and followed(session.reference, session.assignments, done.outcomes, leaf.path)
+        else leaf
+        for leaf in certificate.leaves
+    )
+    complete = _complete(certificate.untested_decisions, done, certificate.flags)
+    return replace(certificate, leaves=leaves, verdict=judge.verdict_of(leaves, False, complete, False))
+
+
+def _complete(untested: Sequence[str], done: Trials, flags: Sequence[str]) -> bool:
+    """Every decision of the full size was tried, the native check agreed, and no trial is missing."""
+    return not untested and not done.skipped and not {"budget-spent", "native-differs", "native-only"} & set(flags)
 
 
 def _more_trials(session: Session, done: Trials, seed: int, trials: int | None) -> Trials:
@@ -194,7 +217,7 @@ def _certificate(
     failures = (*failures, *_failures(done))
     untested = untested_decisions(full, done.outcomes)
     flags = judge.flags_of(done.outcomes, done.spent)
-    complete = not untested and not done.skipped and not {"budget-spent", "native-differs", "native-only"} & set(flags)
+    complete = _complete(untested, done, flags)
     dead, unused = ((), ()) if full is None else unused_keys(full, description.bindings)
     return Certificate(
         verdict=judge.verdict_of(leaves, bool(failures), complete, description.leaves is None),

@@ -52,7 +52,7 @@ def score(certificate: Certificate) -> list[float]:
     """How near a text came, compared as lists: the verdict, the stage of its first fault, the share of results that
     were right, and the fewer faults."""
     stage = min((STAGES[failure.kind] for failure in certificate.failures), default=NO_FAULT)
-    right = sum(leaf.status in ("verified", "constant") for leaf in certificate.leaves)
+    right = sum(leaf.status in ("verified", "constant", "constant-followed") for leaf in certificate.leaves)
     share = right / len(certificate.leaves) if certificate.leaves else 0.0
     return [VERDICTS[certificate.verdict], stage, share, -float(len(certificate.failures))]
 

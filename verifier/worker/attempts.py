@@ -247,4 +247,3 @@ def input_shapes(file: File, changes: Mapping[str, int]) -> dict[str, tuple[int,
         return {path: tuple(item.shape) for path, item in flatten(made) if isinstance(item, torch.Tensor)}
     except (UserError, Refused):
         return None
-

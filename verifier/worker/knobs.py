@@ -129,10 +129,7 @@ def _one_batch(knobs: list[Knob]) -> list[Knob]:
     """Where a literal is called batch, only such ones are; else the leading extent of the first input is."""
     if not any(knob.batch and _BATCH.search(knob.label) for knob in knobs):
         return knobs
-    return [
-        replace(knob, batch=knob.batch and bool(_BATCH.search(knob.label)))
-        for knob in knobs
-    ]
+    return [replace(knob, batch=knob.batch and bool(_BATCH.search(knob.label))) for knob in knobs]
 
 
 def _passed(file: File, mode: Mode) -> frozenset[str]:
@@ -143,9 +140,7 @@ def _passed(file: File, mode: Mode) -> frozenset[str]:
         return frozenset()
 
 
-def _axes(
-    file: File, spot: Spot, base: Mapping[str, tuple[int, ...]] | None
-) -> dict[tuple[str, int], bool] | None:
+def _axes(file: File, spot: Spot, base: Mapping[str, tuple[int, ...]] | None) -> dict[tuple[str, int], bool] | None:
     """Input axes that follow this literal; True where the extent is the literal itself."""
     moved = input_shapes(file, {spot.label: spot.value + 1}) if base is not None else None
     if moved is None or base is None:

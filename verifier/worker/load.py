@@ -172,10 +172,7 @@ def _assigned_names(tree: ast.Module) -> set[str]:
 
 def _imported_as(tree: ast.Module) -> set[str]:
     return {
-        alias.asname or alias.name
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
 
 

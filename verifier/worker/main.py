@@ -93,6 +93,9 @@ def _dispatch(session: Any, request: Mapping[str, Any], arrays: Arrays) -> dict[
             }
         case "trace":
             return traced_to_plain(session.trace(request["changes"]))
+        case "feeding":
+            notes = session.feeding(request["changes"], request["seed"], request["distribution"])
+            return {"values": notes.values, "feeds": notes.feeds, "leaves": notes.leaves}
         case unknown:
             raise ValueError(f"unknown request {unknown!r}")
 

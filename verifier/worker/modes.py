@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .draws import FACTORIES, HIDDEN, IN_PLACE, DrawLog, Drawn, drawn_by
 from .faults import Refused
+from .feeding import Notes
 from .tensors import wide
 
 _CASTS = frozenset({"to", "float", "half", "bfloat16", "double", "type", "type_as"})
@@ -147,11 +148,20 @@ class Watch(TorchFunctionMode):  # type: ignore[misc]
             self._seen.answers.append(("type", result))
         elif name == "__get__" and func == self._get_dtype:
             self._seen.answers.append(("dtype", result))
+        elif _leaves_eps_open(name, args, kwargs):
+            own = torch.float64 if args[0].dtype == torch.float64 else torch.float32
+            self._seen.answers.append(("eps", torch.finfo(own).eps))
         elif makes_literal(func, args) and len(self._seen.literals) < _MOST_LITERALS:
             self._seen.literals.append(result if result.is_meta else result.clone())
         elif name in _MAY_DRAW_INSIDE and kwargs.get("training", args[2] if len(args) > 2 else True):
             self._seen.may_draw = True
         return result
+
+
+def _leaves_eps_open(name: str, args: Any, kwargs: Any) -> bool:  # noqa: ANN401
+    """torch.rms_norm without eps takes that of the type that it computes in: float32, or float64 for float64."""
+    is_norm = name == "rms_norm" and bool(args) and isinstance(args[0], torch.Tensor) and args[0].is_floating_point()
+    return is_norm and (args[3] if len(args) > 3 else kwargs.get("eps")) is None
 
 
 def makes_literal(func: Any, args: Any) -> bool:  # noqa: ANN401
@@ -186,7 +196,7 @@ class Follow(TorchFunctionMode):  # type: ignore[misc]
 
     def __init__(self, seen: Watched) -> None:
         super().__init__()
-        kinds = ("dtype", "same", "type")
+        kinds = ("dtype", "same", "type", "eps")
         self._answers = {kind: [value for k, value in seen.answers if k == kind] for kind in kinds}
         self._taken = dict.fromkeys(kinds, 0)
         self._get_dtype = torch.Tensor.dtype.__get__
@@ -208,6 +218,8 @@ class Follow(TorchFunctionMode):  # type: ignore[misc]
             raise Refused("the program looks at the bits of a float (view(dtype))", "not_promotable")
         args = tuple(_widened(item) for item in args)
         kwargs = {key: _widened(item) for key, item in kwargs.items()}
+        if _leaves_eps_open(name, args, kwargs):
+            args, kwargs = args[:3], {**kwargs, "eps": self._answer("eps")}
         result = func(*args, **kwargs)
         if name in _CASTS and args and isinstance(result, torch.Tensor):
             return self._cast(args[0], result)
@@ -232,10 +244,11 @@ def _widened(item: Any) -> Any:  # noqa: ANN401
 class Run(TorchDispatchMode):  # type: ignore[misc]
     """Operator level: records or replays draws and, when `promote`, computes every float in float64."""
 
-    def __init__(self, log: DrawLog, promote: bool) -> None:
+    def __init__(self, log: DrawLog, promote: bool, notes: Notes | None = None) -> None:
         super().__init__()
         self._log = log
         self._promote = promote
+        self._notes = notes
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -243,7 +256,12 @@ class Run(TorchDispatchMode):  # type: ignore[misc]
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
-        kwargs = kwargs or {}
+        result = self._computed(func, args, kwargs or {})
+        if self._notes is not None:
+            self._notes.note(args, kwargs or {}, result)
+        return result
+
+    def _computed(self, func: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
         name = func._schema.name
         if name in HIDDEN and _draws_inside(name, args, kwargs):
             raise Refused(f"the random draw inside {name} cannot be replayed")

@@ -11,10 +11,11 @@ from ..traced import Traced
 from ..types import Assignment, Distribution, Limits, Mode, Precision
 from . import pretrained
 from .describe import Described, described
+from .feeding import Notes
 from .load import File, open_file
 from .source import local_sources, sources_sha256
 from .tensors import dtype_name
-from .trial import Finished, Prepared, prepare, trial
+from .trial import Finished, Prepared, feeding, prepare, trial
 
 _KEPT = 3
 
@@ -69,12 +70,18 @@ class Session:
     def trial(
         self, changes: Mapping[str, int], seed: int, distribution: Distribution, precision: Precision
     ) -> Finished:
+        return trial(self._at(changes), seed, distribution, precision)
+
+    def feeding(self, changes: Mapping[str, int], seed: int, distribution: Distribution) -> Notes:
+        return feeding(self._at(changes), seed, distribution)
+
+    def _at(self, changes: Mapping[str, int]) -> Prepared:
         key = repr(sorted(changes.items()))
         if key not in self._prepared:
             while len(self._prepared) >= _KEPT:
                 del self._prepared[next(iter(self._prepared))]
             self._prepared[key] = prepare(self.file, self._mode, changes)
-        return trial(self._prepared[key], seed, distribution, precision)
+        return self._prepared[key]
 
     def trace(self, changes: Mapping[str, int]) -> Traced:
         from .recording import record

@@ -117,9 +117,7 @@ class _Search:
 
     def _with_smalls(self, found: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
         """Small numbers vary too: in the last assignment, or in one of their own."""
-        rest = [
-            knob for knob in self._knobs if len({changes.get(knob.label, knob.value) for changes in found}) == 1
-        ]
+        rest = [knob for knob in self._knobs if len({changes.get(knob.label, knob.value) for changes in found}) == 1]
         varied = vary(self._attempts, self._ok, found[0], [knob for knob in rest if knob.label not in found[0]])
         smalls = {label: value for label, value in varied.items() if label not in found[0]}
         if not smalls:
@@ -142,9 +140,7 @@ class _Search:
         return not mixed and alike(self._full, attempt)
 
     def _changes(self) -> dict[str, int]:
-        moved = {
-            knob.label: group.value for group in self._groups for knob in group.knobs if group.value != knob.value
-        }
+        moved = {knob.label: group.value for group in self._groups for knob in group.knobs if group.value != knob.value}
         return {**self._base, **moved}
 
     def _try(self, values: Sequence[tuple[Group, int]]) -> bool:
@@ -461,9 +457,7 @@ class _Search:
             raise Refused(f"no small sizes were found at which the program runs: {reason}")
         offered = [knob for knob in self._knobs if knob.where != "body"]
         still = tuple(
-            knob.label
-            for knob in offered
-            if len({changes.get(knob.label, knob.value) for changes, _ in usable}) == 1
+            knob.label for knob in offered if len({changes.get(knob.label, knob.value) for changes, _ in usable}) == 1
         )
         return tuple(self._assignment(changes, attempt, still) for changes, attempt in usable)
 

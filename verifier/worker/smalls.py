@@ -88,4 +88,3 @@ def _another_rank(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
 
 def _extents(attempt: Attempt) -> set[int]:
     return {extent for shape in (*attempt.results, *attempt.state.values()) for extent in shape}
-

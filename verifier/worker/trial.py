@@ -15,6 +15,7 @@ from ..types import Array, Distribution, Leaf, Mode, Precision
 from .capture import Captured, capture
 from .draws import DrawLog, Drawn, python_draws
 from .faults import Guard, Refused, UserError
+from .feeding import Notes
 from .inputs import Plan, make_inputs
 from .leaves import merged
 from .load import Built, File, build, execute, seed_everything
@@ -103,6 +104,7 @@ def run(
     promote: bool,
     earlier: Result | None = None,
     change: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    notes: Notes | None = None,
 ) -> Result:
     """One run on fresh copies. With `earlier`, its draws are replayed and, promoted, its dtype questions answered.
     `change` alters the float64 values of inputs and state."""
@@ -117,17 +119,17 @@ def run(
     log = DrawLog(replay=tuple(earlier.log.drawn) if earlier else None)
     seen = Watched()
     started = time.perf_counter()
-    returned = _call(prepared, setting, inputs, promote, log, seen, earlier)
+    returned = _call(prepared, setting, inputs, promote, log, seen, earlier, notes)
     seconds = time.perf_counter() - started
+    if notes is not None:
+        notes.finish(returned)
     leaves = leaves_of(returned)
     leaves += _state_leaves(prepared, state, before)
     leaves += [leaf for name in inputs for leaf in _changed("input", name, inputs[name], inputs_before[name])]
     return Result(tuple(leaves), log, seen, seconds)
 
 
-def _start(
-    flat: torch.Tensor, promote: bool, change: Callable[[torch.Tensor], torch.Tensor] | None
-) -> torch.Tensor:
+def _start(flat: torch.Tensor, promote: bool, change: Callable[[torch.Tensor], torch.Tensor] | None) -> torch.Tensor:
     if not promote:
         return flat.clone()
     copy = flat.to(wide(flat.dtype), copy=True)
@@ -142,6 +144,7 @@ def _call(
     log: DrawLog,
     seen: Watched,
     earlier: Result | None,
+    notes: Notes | None = None,
 ) -> Any:  # noqa: ANN401
     names = {id(tensor): name for name, tensor in setting.arguments.tensors.items()}
 
@@ -161,7 +164,7 @@ def _call(
             python_draws(log, prepared.built.namespace),
             Placed("cpu"),
             watch,
-            Run(log, promote),
+            Run(log, promote, notes),
         ):
             return prepared.built.call(*args, **kwargs)
     finally:
@@ -343,6 +346,14 @@ def trial(prepared: Prepared, seed: int, distribution: Distribution, precision: 
         seconds=chosen.seconds,
         warnings=tuple(dict.fromkeys((*prepared.warnings, *notes))),
     )
+
+
+def feeding(prepared: Prepared, seed: int, distribution: Distribution) -> Notes:
+    """What the results of the trial of that seed were computed from, in float64."""
+    pair, _ = settled(prepared, seed, distribution)
+    notes = Notes()
+    run(prepared, pair.setting, promote=True, earlier=pair.native, notes=notes)
+    return notes
 
 
 def _repeat(prepared: Prepared, setting: Setting, first: Result, seed: int) -> tuple[Leaf, ...] | None:
