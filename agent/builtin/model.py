@@ -27,7 +27,8 @@ class Num:
     def constant(self) -> int | float | None:
         """The value when all samples have the same one (and type), else None."""
         first = self.values[0]
-        same = all(value == first and type(value) is type(first) for value in self.values)
+        none = first != first  # NaN, which equals nothing
+        same = all((value == first or none and value != value) and type(value) is type(first) for value in self.values)
         return first if same else None
 
     @property

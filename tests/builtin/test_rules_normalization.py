@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from solar_agent.agent.builtin.model import Untranslatable
 
 from .rulelab import check
 
@@ -158,6 +157,25 @@ def test_renorm(p: float) -> None:
     two("aten.renorm.default", lambda a, b, c, d: {"self": rand(a, b, c)}, p=p, dim=1, maxnorm=2.5)
 
 
-def test_what_is_left_out() -> None:
-    with pytest.raises(Untranslatable, match="eps is left"):
-        two("aten.rms_norm.default", lambda a, b, c, d: {"input": rand(a, b).half(), "normalized_shape": [b]})
+def test_rms_norm_without_eps_computes_in_double_with_that_of_doubles() -> None:
+    def make(a: int, b: int, c: int, d: int) -> dict[str, Any]:
+        return {"input": 1e-8 * rand(a, b).double(), "normalized_shape": [b]}
+
+    two("aten.rms_norm.default", make)
+
+
+def test_the_inner_form_of_batch_norm() -> None:
+    def make(a: int, b: int, c: int, d: int) -> dict[str, Any]:
+        return {
+            "input": rand(a, b, c),
+            "weight": rand(b),
+            "bias": rand(b),
+            "running_mean": rand(b),
+            "running_var": rand(b).abs(),
+        }
+
+    check(
+        "aten._native_batch_norm_legit_no_training.default",
+        *({**make(*sizes), "momentum": 0.1, "eps": 1e-5} for sizes in ((2, 6, 4, 5), (3, 4, 2, 7))),
+        unchecked=[1, 2],
+    )

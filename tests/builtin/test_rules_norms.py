@@ -72,6 +72,11 @@ def test_distances_between_many_rows_are_a_matrix_product() -> None:
     assert " * x2" not in two("aten.cdist.default", make, compute_mode=2)
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0, INF])
+def test_distances_between_the_rows_of_one_matrix(p: float) -> None:
+    two("aten.pdist.default", lambda a, b, c, d: {"self": rand(b, c)}, p=p)
+
+
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_cosine_similarity(dim: int) -> None:
     two(

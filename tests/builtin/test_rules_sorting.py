@@ -91,3 +91,12 @@ def test_running_logarithms_start_at_nothing() -> None:
 def test_differences(n: int, dim: int) -> None:
     both("aten.diff.default", n=n, dim=dim)
     both("aten.diff.default", ints, n=n, dim=dim)
+
+
+def test_differences_with_something_before_and_after() -> None:
+    for name in ({"prepend": 1}, {"append": 2}, {"prepend": 1, "append": 1}):
+        samples = []
+        for shape in SHAPES:
+            ends = {key: rand(shape[0], count, shape[2], seed=5) for key, count in name.items()}
+            samples.append({"self": rand(*shape), "dim": 1, **ends})
+        check("aten.diff.default", *samples)

@@ -12,7 +12,8 @@ from .registry import rule
 from .walks import Walk, bracket, cast, reduced_dims, temporary, walk
 
 _LAYER = "torch.nn.modules.normalization"
-_EPSILON = {"f32": "1.1920928955078125e-07", "f64": "2.220446049250313e-16"}
+_EPSILON = {"f64": "2.220446049250313e-16"}  # of the type that torch computes in; otherwise that of float32
+_EPSILON_SINGLE = "1.1920928955078125e-07"
 _MOST_AXES = 3
 
 
@@ -103,7 +104,8 @@ def rms_norm(w: Writer, op: Op) -> None:
     if any(result is not None for result in op.results[1:]):
         raise op.fail("with the scale as a result")
     path = of_module(op, f"{_LAYER}.RMSNorm", weight=weight)
-    if path is not None and len(op.nums("normalized_shape")) == 1 and _one_type(op, x, weight) and x.dtype == "f32":
+    plain = len(op.nums("normalized_shape")) == 1 and _one_type(op, x, weight) and x.dtype not in _EPSILON
+    if path is not None and plain:
         w.define(op, f'RMSNorm({w.of(x)}; name="{path}")', sizes=w.extents.get(x))
         return
     parts = _trailing(w, op, x)
@@ -120,9 +122,7 @@ def rms_norm(w: Writer, op: Op) -> None:
 def _epsilon(w: Writer, op: Op, x: Tensor) -> str:
     if op.args.get("eps") is not None:
         return w.scalar(op.num("eps"), op)
-    if x.dtype not in _EPSILON:
-        raise op.fail(f"eps is left to the type {x.dtype}")
-    return _EPSILON[x.dtype]
+    return _EPSILON.get(x.dtype, _EPSILON_SINGLE)
 
 
 # -- over channels and groups -----------------------------------------------------------------------------------------
@@ -194,9 +194,12 @@ def _updated(w: Writer, op: Op, values: Sequence[str], statistics: Sequence[Tens
         w.define(op, cast(text, op.tensor("input").dtype, result.dtype), result, w.extents.get(old))
 
 
-@rule("aten.native_batch_norm", "aten._native_batch_norm_legit_no_training", "aten._native_batch_norm_legit")
+@rule("aten.native_batch_norm", "aten._native_batch_norm_legit_no_training")
 def native_batch_norm(w: Writer, op: Op) -> None:
-    raise op.fail("the inner form of batch_norm")
+    """With running statistics; what it saves is empty then."""
+    if op.args.get("training", False):
+        raise op.fail("the inner form of batch_norm in training mode")
+    _batch_norm(w, op, training=False)
 
 
 @rule("aten.group_norm")
@@ -227,6 +230,11 @@ def _grouped(w: Writer, op: Op, x: Tensor, weight: Tensor | None, bias: Tensor |
     group = channel if groups == sizes[1] else f"{channel} // ({sizes[1]} // {groups})"
     text = f"({at.read(w.of(x))} - {names[0]}[{at.at[0]}, {group}]) * {names[1]}[{at.at[0]}, {group}]"
     w.nest(op, at.outer, _promoted(op, _scaled(w, text, weight, bias, [channel]), x, weight, bias))
+
+
+@rule("aten.native_group_norm")
+def native_group_norm(w: Writer, op: Op) -> None:
+    raise op.fail("the inner form of group_norm")
 
 
 @rule("aten.instance_norm")

@@ -192,9 +192,18 @@ def _by_product(op: Op, a: Tensor, b: Tensor) -> bool:
     return mode == _ALWAYS or (mode != _NEVER and max(a.dims[-2].values[0], b.dims[-2].values[0]) > _MANY_ROWS)
 
 
-@rule("aten.pdist")
+@rule("aten.pdist", "aten._pdist_forward")
 def pdist(w: Writer, op: Op) -> None:
-    raise op.fail("rows of a triangle, one after the other")
+    """Between each row and the later ones: row i's distances stand after those of the rows before it."""
+    x = op.tensor("self")
+    rows, columns = w.sizes(x)
+    i, d, j = w.iterators(3, like=(rows, columns))
+    place = w.fresh("place")
+    w.line(f"for {i}<{rows}, {j}<{rows}: {place}[{i}, {j}] = {i} * (2*{rows} - {i} - 1) // 2 + {j} - {i} - 1")
+    name = w.tensor(op, (f"{rows}*({rows} - 1) // 2",))
+    at = Walk((), ((d, columns),), (), ())
+    text = norm_text(at, f"{w.of(x)}[{i}, {d}] - {w.of(x)}[{j}, {d}]", power_of(op, "p"))
+    w.line(f"for {i}<{rows}, {j}<{rows} where {j} > {i}: {name}[{place}[{i}, {j}]] = {text}")
 
 
 # -- integrals --------------------------------------------------------------------------------------------------------

@@ -81,9 +81,13 @@ def _along(w: Writer, op: Op, x: Tensor, dim: int, function: str, result: Tensor
 def diff(w: Writer, op: Op) -> None:
     x = op.tensor("self")
     n = op.fixed("n")
-    if op.args.get("prepend") is not None or op.args.get("append") is not None or n < 1 or x.is_bool:
-        raise op.fail("with prepend, append or n < 1")
     dim = op.axis("dim", x.rank)
+    if n < 1 or x.is_bool:
+        raise op.fail(f"of bools, or n = {n}")
+    for name in ("prepend", "append"):
+        other = op.maybe(name)
+        if other is not None:
+            x = _joined(w, op, *((other, x) if name == "prepend" else (x, other)), dim)
     for step in range(n):
         target = op.out if step == n - 1 else _shorter(x, dim)
         sizes = list(w.sizes(x))
@@ -93,6 +97,16 @@ def diff(w: Writer, op: Op) -> None:
         text = f"{w.of(x)}{bracket(after)} - {w.of(x)}{bracket(its)}"
         w.nest(op, tuple(zip(its, sizes, strict=True)), text, tensor=target)
         x = target
+
+
+def _joined(w: Writer, op: Op, a: Tensor, b: Tensor, dim: int) -> Tensor:
+    if a.dtype != b.dtype or a.rank != b.rank or dim > _DEEPEST:
+        raise op.fail("with a prefix or suffix of another type")
+    total = Num(tuple(m + n for m, n in zip(a.dims[dim].values, b.dims[dim].values, strict=True)))
+    joined = temporary([total if axis == dim else d for axis, d in enumerate(a.dims)], a.dtype, "joined")
+    sizes = [f"{m} + {n}" if axis == dim else m for axis, (m, n) in enumerate(zip(w.sizes(a), w.sizes(b), strict=True))]
+    w.define(op, f"cat({w.of(a)}, {w.of(b)}; dim={dim})", joined, sizes)
+    return joined
 
 
 def _shorter(x: Tensor, dim: int) -> Tensor:
