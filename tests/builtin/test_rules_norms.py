@@ -90,5 +90,9 @@ def test_cosine_similarity_of_zero() -> None:
     two("aten.cosine_similarity.default", lambda a, b, c, d: {"x1": rand(a, b) * 0, "x2": rand(a, b)}, eps=0.1)
 
 
-def test_trapezoid() -> None:
-    two("aten.trapezoid.dx", lambda a, b, c, d: {"y": rand(a, b, c)}, dx=0.5, dim=1)
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
+@pytest.mark.parametrize("dim", [1, -1])
+def test_trapezoids(name: str, dim: int) -> None:
+    two(f"aten.{name}.dx", lambda a, b, c, d: {"y": rand(a, b, c)}, dx=0.5, dim=dim)
+    two(f"aten.{name}.x", lambda a, b, c, d: {"y": rand(a, b, c), "x": rand((a, b, c)[dim])}, dim=dim)
+    two(f"aten.{name}.x", lambda a, b, c, d: {"y": rand(a, b, c), "x": rand(a, b, c, seed=1)}, dim=dim)

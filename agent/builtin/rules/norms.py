@@ -10,7 +10,7 @@ from ..writer import Writer
 from .losses import broadcast, one_type
 from .reductions import axes_of, keeps
 from .registry import rule
-from .walks import Walk, bracket, read_as, temporary, walk
+from .walks import Walk, read_as, temporary, walk
 
 
 def power_of(op: Op, name: str, default: float = 2.0) -> float:
@@ -204,17 +204,3 @@ def pdist(w: Writer, op: Op) -> None:
     at = Walk((), ((d, columns),), (), ())
     text = norm_text(at, f"{w.of(x)}[{i}, {d}] - {w.of(x)}[{j}, {d}]", power_of(op, "p"))
     w.line(f"for {i}<{rows}, {j}<{rows} where {j} > {i}: {name}[{place}[{i}, {j}]] = {text}")
-
-
-# -- integrals --------------------------------------------------------------------------------------------------------
-
-
-@rule("aten.trapezoid.dx")
-def trapezoid(w: Writer, op: Op) -> None:
-    y = op.tensor("y")
-    dim = op.axis("dim", y.rank)
-    at = walk(w, y, [dim])
-    ((it, size),) = at.reduced
-    after = bracket([f"{it} + 1" if axis == dim else i for axis, i in enumerate(at.at)])
-    text = f"sum({it}<{size} - 1: {at.read(w.of(y))} + {w.of(y)}{after}) * ({w.scalar(op.num('dx'), op)} / 2)"
-    w.nest(op, at.outer, text)
