@@ -12,7 +12,7 @@ from ...verifier.traced import Argument, Ref
 from .ssa import Kind, Node
 from .structure import Item, Readers, Region, Run, describe, own_state, slots_of, walk
 
-_FEWEST = 2
+FEWEST, MANY = 2, 8
 _FARTHEST = 600
 _TRIES = 6
 _COLLECTORS = {"aten.stack.default": "tensors", "aten.cat.default": "tensors", "aten.concat.default": "tensors"}
@@ -27,13 +27,15 @@ class Hint:
     families: tuple[int, ...]
 
 
-def rolled(region: Region, readers: Readers, hints: Sequence[Hint] = ()) -> list[Item]:
-    """The region's items with loops rolled up."""
+def rolled(region: Region, readers: Readers, hints: Sequence[Hint], fewest: int) -> list[Item]:
+    """The region's items with loops of at least `fewest` turns rolled up, and those of `hints` whatever their turns."""
     items = list(region.items)
     keys = [_look(item, region) for item in items]
     index = 0
     while index < len(items):
         found = _longest(keys, index)
+        if found and found[1] < fewest and not _hinted(items[index : index + found[0]], region, hints):
+            found = None
         run = _run(items, index, *found, region, readers) if found else None
         if run is None:
             found, run = _single(items, index, region, readers, hints)
@@ -48,6 +50,34 @@ def rolled(region: Region, readers: Readers, hints: Sequence[Hint] = ()) -> list
     return items
 
 
+def _hinted(part: Sequence[Item], region: Region, hints: Sequence[Hint]) -> bool:
+    body = tuple(_form(item, region) for item in part)
+    return any(hint.body == body for hint in hints)
+
+
+def varying(roots: Sequence[Region]) -> list[Hint]:
+    """The loops that have more turns in some recordings than in others, or are not seen in some."""
+    counts: dict[Hint, list[set[int]]] = {}
+    for number, root in enumerate(roots):
+        for hint, count in counted_loops(root):
+            counts.setdefault(hint, [set() for _ in roots])[number].add(count)
+    return [hint for hint, seen in counts.items() if any(item != seen[0] for item in seen)]
+
+
+def counted_loops(region: Region) -> Iterator[tuple[Hint, int]]:
+    """Hints with the numbers of turns."""
+    for item in region.items:
+        match item:
+            case Run(kind="loop", turns=turns):
+                body = tuple(_form(inner, turns[0]) for inner in turns[0].items)
+                yield Hint(body, tuple(sorted(item.families))), len(turns)
+            case Run(turns=turns):
+                for turn in turns:
+                    yield from counted_loops(turn)
+            case Region():
+                yield from counted_loops(item)
+
+
 def _single(
     items: Sequence[Item], index: int, region: Region, readers: Readers, hints: Sequence[Hint]
 ) -> tuple[tuple[int, int], Run | None]:
@@ -58,20 +88,6 @@ def _single(
             if run is not None:
                 return (period, 1), run
     return (0, 0), None
-
-
-def hints_of(region: Region) -> Iterator[Hint]:
-    """The loops that were found in a region and inside it."""
-    for item in region.items:
-        match item:
-            case Run(kind="loop", turns=turns):
-                body = tuple(_form(inner, turns[0]) for inner in turns[0].items)
-                yield Hint(body, tuple(sorted(item.families)))
-            case Run(turns=turns):
-                for turn in turns:
-                    yield from hints_of(turn)
-            case Region():
-                yield from hints_of(item)
 
 
 def _form(item: Item, region: Region) -> object:
@@ -103,7 +119,7 @@ def _longest(keys: Sequence[object], start: int) -> tuple[int, int] | None:
         count = 1
         while keys[start + count * period : start + (count + 1) * period] == keys[start : start + period]:
             count += 1
-        if count >= _FEWEST and (best is None or count * period > best[0] * best[1]):
+        if count >= FEWEST and (best is None or count * period > best[0] * best[1]):
             best = (period, count)
     return best
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from ...verifier.traced import Traced
 from ...verifier.types import Reference
-from .blocks import Block, blocks_of
+from .blocks import blocks_of
 from .emit import Emitter, Scope
 from .facts import with_facts
 from .functions import Functions
-from .loops import Hint, hints_of
+from .loops import FEWEST, MANY, varying
 from .model import Attributes, Tensor, Untranslatable
 from .names import Names
 from .numbers import literal
 from .ssa import Flat, flattened
-from .structure import Readers, Region, Roller, difference, readers_of, tree
+from .structure import Look, Readers, Region, Roller, difference, readers_of, tree
 from .writer import LENGTH, Writer
 
 
@@ -50,13 +51,14 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
 def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
     """The recordings as trees that are alike. Where they are not, a loop may have had a single turn in some, or there
     are more layers in a sequence at some sizes."""
-    roots, readers = _rolled(recordings, (), None)
+    roots, readers = _rolled(recordings, Look(MANY))
     if not _alike(roots):
-        hints = list(dict.fromkeys(hint for root in roots for hint in hints_of(root)))
-        roots, readers = _rolled(recordings, hints, ())
+        look = Look(MANY, varying(_rolled(recordings, Look(FEWEST))[0]))
+        roots, readers = _rolled(recordings, look)
     if not _alike(roots):
-        blocks = list(dict.fromkeys(block for root in roots for block in blocks_of(root)))
-        roots, readers = _rolled(recordings, hints, blocks)
+        found, _ = _rolled(recordings, replace(look, blocks=()))
+        blocks = list(dict.fromkeys(block for root in found for block in blocks_of(root)))
+        roots, readers = _rolled(recordings, replace(look, blocks=blocks))
     for other in roots[1:]:
         if other.key != roots[0].key:
             raise Untranslatable(difference(roots[0], other))
@@ -67,16 +69,14 @@ def _alike(roots: Sequence[Region]) -> bool:
     return all(root.key == roots[0].key for root in roots)
 
 
-def _rolled(
-    recordings: Sequence[Traced], hints: Sequence[Hint], blocks: Sequence[Block] | None
-) -> tuple[list[Region], list[Readers]]:
+def _rolled(recordings: Sequence[Traced], look: Look) -> tuple[list[Region], list[Readers]]:
     roots, readers = [], []
     for recording in recordings:
         flat = flattened(recording)
-        flat.loose = blocks is not None
+        flat.loose = look.blocks is not None
         root = tree(flat)
         readers.append(readers_of(root))
-        Roller(readers[-1], hints, blocks).finish(root)
+        Roller(readers[-1], look).finish(root)
         roots.append(root)
     return roots, readers
 

@@ -114,13 +114,22 @@ def own_state(flat: Flat, value: int, home: str) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked for: loops of at least `fewest` turns and those of `hints`; groups of layers unless None, those of
+    `blocks` even if they stand there once."""
+
+    fewest: int
+    hints: Sequence[Hint] = ()
+    blocks: Sequence[Block] | None = None
+
+
 class Roller:
     """Computes keys from the inside out and rolls up what repeats."""
 
-    def __init__(self, readers: Readers, hints: Sequence[Hint] = (), blocks: Sequence[Block] | None = None) -> None:
+    def __init__(self, readers: Readers, look: Look) -> None:
         self.readers = readers
-        self.hints = hints
-        self.blocks = blocks
+        self.look = look
 
     def finish(self, region: Region) -> None:
         from .blocks import grouped
@@ -131,9 +140,9 @@ class Roller:
                 self.finish(item)
         region.items = _hoisted(region.items)
         region.items = self._layers(region.items)
-        if self.blocks is not None:
-            region.items = grouped(region, self.readers, self.blocks)
-        region.items = rolled(region, self.readers, self.hints)
+        if self.look.blocks is not None:
+            region.items = grouped(region, self.readers, self.look.blocks)
+        region.items = rolled(region, self.readers, self.look.hints, self.look.fewest)
         describe(region)
 
     # -- layers ---------------------------------------------------------------------------------------------------
