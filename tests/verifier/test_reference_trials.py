@@ -267,6 +267,23 @@ def test_a_bit_view_has_native_runs_only(program, tmp_path):
     assert np.array_equal(results(native)[""], native.inputs["x"].astype(np.float32).view(np.int32) >> 23)
 
 
+def test_eps_that_is_left_to_the_type_is_that_of_the_original(program, tmp_path):
+    path = tmp_path / "roots.py"
+    path.write_text(
+        "import torch\n"
+        "import torch.nn.functional as F\n"
+        "def fn(x):\n"
+        "    return F.rms_norm(x * 1e-4, (4,)), F.rms_norm(x, (4,), eps=0.5)\n"
+        "def get_inputs():\n"
+        "    return [torch.randn(3, 4)]\n"
+    )
+    trial = run(program(path))
+    x = trial.inputs["x"]
+    squares = (x**2).mean(-1, keepdims=True)
+    assert close(results(trial)["0"], x / np.sqrt(squares + np.finfo(np.float32).eps * 1e8))
+    assert close(results(trial)["1"], x / np.sqrt(squares + 0.5))
+
+
 def test_an_exception_of_the_program_names_its_line(program, tmp_path):
     path = tmp_path / "wrong.py"
     path.write_text(
