@@ -151,12 +151,9 @@ def sections(text: str, prefix: str) -> tuple[Part, ...]:
 
 
 def prelude_signatures() -> tuple[str, ...]:
-    """Each public prelude function's first line, with the comment lines right above it."""
-    found: list[str] = []
-    for source in sorted(files(prelude).iterdir(), key=lambda entry: entry.name):
-        if source.name.endswith(".alir"):
-            found.extend(_signatures(_read(source)))
-    return tuple(found)
+    """The first line of each public function of the families that are offered, with the comment lines right above."""
+    texts = [_read(files(prelude) / f"{family}.alir") for family in prelude.OFFERED]
+    return tuple(signature for text in texts for signature in _signatures(text))
 
 
 def _signatures(text: str) -> Iterator[str]:

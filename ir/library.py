@@ -36,6 +36,11 @@ def names() -> tuple[str, ...]:
     return tuple(_chunks())
 
 
+def offered_names() -> tuple[str, ...]:
+    """Those that a model is told of. The others serve the built-in rules."""
+    return tuple(name for name, chunk in _chunks().items() if chunk.file.removesuffix(".alir") in prelude.OFFERED)
+
+
 @cache
 def function(name: str) -> syntax.Def | None:
     """The prelude function of that name, or None."""

@@ -10,6 +10,7 @@ from ..bindings import Constant
 from ..dtypes import kind
 from ..library import function as prelude_function
 from ..library import names as prelude_names
+from ..library import offered_names
 from ..program import Opaque, OpaqueKind
 from .constants import evaluate, integer
 from .scope import Builder, Frame, Known, Poison, PoisonedError, TensorRef
@@ -43,7 +44,7 @@ def call(builder: Builder, frame: Frame, expr: s.Call, argument: Argument) -> tu
         builder.fail(f"{expr.name}() has a result whose shape depends on data; that is not supported", expr.pos)
     definition = prelude_function(expr.name)
     if definition is None:
-        near = get_close_matches(expr.name, [*builder.defs, *prelude_names()], 3, 0.6)
+        near = get_close_matches(expr.name, [*builder.defs, *offered_names()], 3, 0.6)
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         builder.fail(f"no function is called {expr.name}{hint}", expr.pos)
     return _inline(builder, frame, expr, definition, argument, unit=definition.name)

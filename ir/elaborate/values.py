@@ -183,11 +183,12 @@ def _call(scope: Scope, expr: s.Call) -> Value:
 
 
 def _not_scalar(scope: Scope, name: str) -> str:
-    from ..library import names
+    from ..library import names, offered_names
 
     if name in scope.builder.defs or name in names():
         return f"{name}() is a function of whole tensors; call it in a statement of its own, h = {name}(…), and read h"
-    near = get_close_matches(name, [*_OPERATORS, *_CASTS, *DTYPES, *_REDUCTIONS, *scope.builder.defs, *names()], 3, 0.7)
+    known = [*_OPERATORS, *_CASTS, *DTYPES, *_REDUCTIONS, *scope.builder.defs, *offered_names()]
+    near = get_close_matches(name, known, 3, 0.7)
     if name in _REDUCTIONS:
         return f"{name}() of one value: a reduction names its iterators, as in {name}(i<N: x[i])"
     return f"unknown function {name}(){'; did you mean ' if near else ''}{' or '.join(near)}{'?' if near else ''}"

@@ -15,6 +15,7 @@ from .registry import rule
 
 _SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
 _LARGEST_TERM = 10_000
+_STEPPED = {"upsample_linear1d": "resample_linear1d", "upsample_bilinear2d": "resample_bilinear2d"}
 
 
 @rule("aten.upsample_nearest1d")
@@ -182,6 +183,7 @@ def _smooth(w: Writer, op: Op, function: str, spatial: int) -> None:
     if any(step is not None for step in steps):
         options["step_num"] = [0 if step is None else step.numerator for step in steps]
         options["step_den"] = [1 if step is None else step.denominator for step in steps]
+        function = _STEPPED.get(function, function)
     w.call(op, function, x, **options)
 
 

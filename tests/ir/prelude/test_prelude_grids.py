@@ -38,9 +38,11 @@ def test_smooth_resampling(check: Any, align: bool) -> None:
 def test_steps_that_are_not_the_quotient_of_sizes(check: Any) -> None:
     x = torch.randn(2, 3, 5, 7)
     want = F.interpolate(x, scale_factor=(1.5, 1.25), mode="bilinear", align_corners=False)
-    check("upsample_bilinear2d(x; size=[7, 8], step_num=[2, 4], step_den=[3, 5])", {"x": x}, want)
+    check("resample_bilinear2d(x; size=[7, 8], step_num=[2, 4], step_den=[3, 5])", {"x": x}, want)
     want = F.interpolate(x, scale_factor=(1.5, 1.0), mode="bicubic", align_corners=False)
     check("upsample_bicubic2d(x; size=[7, 7], step_num=[2, 0], step_den=[3, 1])", {"x": x}, want)
+    want = F.interpolate(x[0], scale_factor=1.5, mode="linear", align_corners=False)
+    check("resample_linear1d(x; size=10, step_num=2, step_den=3)", {"x": x[0]}, want)
 
 
 def test_patches_and_back(check: Any) -> None:
