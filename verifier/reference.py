@@ -42,6 +42,7 @@ from .types import (
     Precision,
     ReferenceFailed,
     Trial,
+    Unrecordable,
 )
 from .worker import light
 from .zygote import Forked, Zygote
@@ -240,6 +241,8 @@ class RunningReference:
             return BadInput(message)
         if kind == "not_promotable":
             return NotPromotable(message)
+        if kind == "unrecordable":
+            return Unrecordable(message)
         if kind == "memory":
             limit = self._limits.memory_bytes / (1 << 30)
             return ReferenceFailed(f"needs more memory than the limit of {limit:g} GiB: {message}")

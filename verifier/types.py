@@ -35,6 +35,10 @@ class NotPromotable(ReferenceFailed):
     """The program cannot run with every float as float64 (bit views, operators without such a kernel)."""
 
 
+class Unrecordable(ReferenceFailed):
+    """The program's operators cannot be noted without its data: "model.py:12: aten.item.default: why"."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of the child process. `request_s` is wall time per request, `cpu_s` processor time over its life."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from ...verifier.traced import Traced
-from ...verifier.types import Reference
+from ...verifier.types import Reference, Unrecordable
 from .blocks import blocks_of
 from .emit import Emitter, Scope
 from .facts import with_facts
@@ -25,10 +25,13 @@ from .writer import LENGTH, Writer
 def translate(reference: Reference) -> str:
     """The program as Affine Loop IR, from recordings at its full size and at the verifier's small ones.
 
-    Raises Untranslatable ("model.py:12: aten.foo.default: why") where there is no rule, or no expression for a number;
-    the verifier's ReferenceFailed where the program does not run without memory."""
+    Raises Untranslatable ("model.py:12: aten.foo.default: why") where there is no rule, no expression for a number, or
+    operators that depend on data; the verifier's ReferenceFailed where the program does not run without memory."""
     changes = [{}, *(dict(assignment.changes) for assignment in reference.assignments())]
-    recordings = [reference.trace(change) for change in changes]
+    try:
+        recordings = [reference.trace(change) for change in changes]
+    except Unrecordable as error:
+        raise Untranslatable(str(error)) from None
     text = text_of(recordings, PurePath(reference.describe().path).stem)
     return with_facts(text, reference, recordings[0])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-Kind = Literal["bad_input", "failed", "memory", "not_promotable"]
+Kind = Literal["bad_input", "failed", "memory", "not_promotable", "unrecordable"]
 _MEMORY_HINTS = ("can't allocate memory", "not enough memory", "Cannot allocate memory", "out of memory")
 _LONGEST = 10_000
 _NO_WIDE_KERNEL = ("not implemented for 'Double'", "not implemented for 'ComplexDouble'")

@@ -123,6 +123,7 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
         self.operators: list[Operator] = []
         self.drawn: dict[int, tuple[int, ...]] = {}
         self.refused: Refused | None = None
+        self.running = ""
         self._place = place
         self._log = log
         self._schemas: dict[Any, _Schema] = {}
@@ -153,12 +154,14 @@ class Recorder(SchemaCheckMode):  # type: ignore[misc]
 
     def _located(self, known: _Schema, refused: Refused) -> Refused:
         _, where = self._place()
-        return Refused(f"{where}: {known.full_name}: {refused}")
+        return Refused(f"{where}: {known.full_name}: {refused}", "unrecordable")
 
     def _noted(self, func: Any, known: _Schema, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
         arguments = self._arguments(known, args, kwargs)
         before = len(self._log.drawn)
+        self.running = known.full_name
         out = self._called(func, known, args, kwargs)
+        self.running = ""
         call, where = self._place()
         results = tuple(self._results(out))
         if len(self._log.drawn) > before:

@@ -183,7 +183,7 @@ def record(file: File, mode: Mode, changes: Mapping[str, int], seconds: float = 
     except TooSlow:
         raise Refused(f"recording its operators takes longer than {seconds:.0f} s") from None
     except UserError as error:
-        raise recorder.refused or _explained(error) from None
+        raise recorder.refused or _explained(error, recorder.running) from None
     if recorder.refused is not None:
         raise recorder.refused
     state |= {f"made.{index}": recorder.tensors.used(literal) for index, literal in enumerate(seen.literals)}
@@ -211,14 +211,16 @@ def _run(file: File, program: Shaped, recorder: Recorder, modules: Modules, lite
         return program.built.call(*program.arguments.args, **program.arguments.kwargs)
 
 
-def _explained(error: UserError) -> UserError:
+def _explained(error: UserError, operator: str) -> UserError:
+    """Of an operator that the meta device cannot run: its shape or its value depends on data."""
     text = str(error)
     if not any(sign in text for sign in _READ_SIGNS):
         return error
     where = text.partition(": ")[0] if error.line is not None else ""
     place = f"{where}: " if where else ""
     said = text.removeprefix(place)
-    return UserError(f"{place}a tensor's value is read: {said}", error.cause, error.kind, error.line)
+    name = f"{operator}: " if operator else ""
+    return UserError(f"{place}{name}a tensor's value is read: {said}", error.cause, "unrecordable", error.line)
 
 
 def _results(recorder: Recorder, returned: Any) -> Iterator[Result]:  # noqa: ANN401
