@@ -274,7 +274,7 @@ def test_long_recurrences_are_one_operator(written):
         ("x * x.sum().item()", "aten.item.default: a tensor's value is read"),
         ("x if x.sum() > 0 else -x", "aten.is_nonzero.default: a tensor's value is read"),
         ("x[x > 0.5]", "aten.index.Tensor: a tensor's value is read: NotImplementedError"),
-        ("x * x[0].tolist()[0]", "a tensor's value is read: "),
+        ("x * x[0].tolist()[0]", "aten.to.dtype_layout: a tensor's value is read: "),
         ("x.numpy()", "a tensor's value is read: TypeError"),
         ("x * (1 + 2j)", "aten.mul.Tensor: an argument of type complex is not understood"),
         ("nn.functional.rrelu(x, training=True)", "aten.rrelu.default: the random draw inside aten::rrelu_with_noise"),
