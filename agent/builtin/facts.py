@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...verifier.traced import Argument, Ref, Traced
-from ...verifier.types import Array, Reference
+from ...verifier.types import Array, Reference, ReferenceFailed
 from .names import ITERATORS
 from .numbers import literal
 
@@ -94,14 +94,14 @@ def _refs(arguments: Iterable[Argument]) -> Iterator[Ref]:
 
 
 def _triangles(reference: Reference, paths: frozenset[str]) -> Mapping[str, Triangle]:
-    """What all of some runs of the original agree on."""
+    """What all of some runs of the original agree on; nothing where it does not run."""
     if not paths:
         return {}
-    runs = [
-        {path: triangle(trial.state[path]) for path in paths if path in trial.state}
-        for assignment in reference.assignments()[:_ASSIGNMENTS]
-        for trial in (reference.trial(assignment, 0, "normal", "promoted"),)
-    ]
+    try:
+        trials = [reference.trial(a, 0, "normal", "promoted") for a in reference.assignments()[:_ASSIGNMENTS]]
+    except ReferenceFailed:
+        return {}
+    runs = [{path: triangle(t.state[path]) for path in paths if path in t.state} for t in trials]
     first = runs[0] if runs else {}
     return {p: t for p, t in first.items() if t is not None and all(run.get(p) == t for run in runs)}
 

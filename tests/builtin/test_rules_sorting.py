@@ -100,3 +100,10 @@ def test_differences_with_something_before_and_after() -> None:
             ends = {key: rand(shape[0], count, shape[2], seed=5) for key, count in name.items()}
             samples.append({"self": rand(*shape), "dim": 1, **ends})
         check("aten.diff.default", *samples)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint"])
+@pytest.mark.parametrize("q", [0.0, 0.25, 0.5, 0.9, 1.0])
+def test_quantiles(interpolation: str, q: float) -> None:
+    both("aten.quantile.scalar", q=q, interpolation=interpolation)
+    both("aten.quantile.scalar", q=q, dim=1, keepdim=True, interpolation=interpolation)

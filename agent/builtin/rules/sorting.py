@@ -8,7 +8,7 @@ from ..model import Num, Op, Tensor
 from ..writer import Writer
 from .reductions import unflattened
 from .registry import rule
-from .walks import bracket, from_last, temporary, to_last, walk
+from .walks import from_last, temporary, to_last, walk
 
 
 def _results(op: Op) -> tuple[Tensor, Tensor]:
@@ -139,17 +139,55 @@ def _placed(its: tuple[str, ...], dim: int, index: str, keep: bool) -> list[str]
 @rule("aten.median.default")
 def median(w: Writer, op: Op) -> None:
     """The lower median of all elements."""
-    x = op.tensor("self")
+    flat, count = _flat(w, op, op.tensor("self"))
+    name = _sorted(w, flat)
+    w.nest(op, (), f"{name}[({count} - 1) // 2]")
+
+
+def _flat(w: Writer, op: Op, x: Tensor) -> tuple[Tensor, str]:
+    """All elements along one axis, and how many they are."""
     at = walk(w, x, range(x.rank))
-    flat = x
-    if x.rank != 1:
-        flat = temporary((x.dims[0] if x.rank else Num((1,)),), x.dtype, "flat")
-        w.view(op, x, lambda its: unflattened(its[0], at.sizes), [at.count], flat)
-    names = (w.fresh("sorted"), w.fresh("order"))
-    w.line(f"({', '.join(names)}) = sort({w.of(flat)})")
-    w.nest(op, (), f"{names[0]}{bracket([f'({at.count} - 1) // 2'])}")
+    if x.rank == 1:
+        return x, at.count
+    flat = temporary((x.dims[0] if x.rank else Num((1,)),), x.dtype, "flat")
+    w.view(op, x, lambda its: unflattened(its[0], at.sizes), [at.count], flat)
+    return flat, at.count
 
 
-@rule("aten.mode", "aten.nanmedian", "aten.quantile", "aten.nanquantile")
+def _sorted(w: Writer, x: Tensor) -> str:
+    values, order = w.fresh("sorted"), w.fresh("order")
+    w.line(f"({values}, {order}) = sort({w.of(x)})")
+    return values
+
+
+@rule("aten.quantile.scalar")
+def quantile(w: Writer, op: Op) -> None:
+    """Between the two sorted elements around the place q * (n - 1)."""
+    x = op.tensor("self")
+    how = op.text("interpolation")
+    everything = op.args.get("dim") is None
+    if not x.rank or not 0 <= op.num("q").values[0] <= 1 or how not in _BETWEEN:
+        raise op.fail(f"of a scalar, or {how}")
+    dim = 0 if everything else op.axis("dim", x.rank)
+    moved, count = _flat(w, op, x) if everything else (to_last(w, op, x, dim), w.sizes(x)[dim])
+    name = _sorted(w, moved)
+    place, low = w.fresh("place"), w.fresh("low")
+    w.line(f"let {place} = {w.scalar(op.num('q'), op)}*({count} - 1)")
+    w.line(f"let {low} = int(floor({place}))")
+    at = walk(w, x, range(x.rank) if everything else [dim], bool(op.args.get("keepdim", False)))
+    rest = "" if everything else "".join(f"{it}, " for axis, it in enumerate(at.at) if axis != dim)
+    below, above = f"{name}[{rest}{low}]", f"{name}[{rest}min({low} + 1, {count} - 1)]"
+    w.nest(op, at.outer, _BETWEEN[how].format(below=below, above=above, part=f"({place} - {low})"))
+
+
+_BETWEEN = {
+    "linear": "{below} + {part} * ({above} - {below})",
+    "lower": "{below}",
+    "higher": "({below} if {part} == 0 else {above})",
+    "midpoint": "({below} if {part} == 0 else ({below} + {above}) / 2)",
+}
+
+
+@rule("aten.mode", "aten.nanmedian", "aten.quantile.default", "aten.nanquantile")
 def refused(w: Writer, op: Op) -> None:
     raise op.fail("not covered")
