@@ -24,6 +24,7 @@ _MAY_DRAW_INSIDE = frozenset({
     "rrelu", "fractional_max_pool2d", "fractional_max_pool3d",
 })  # fmt: skip
 _LITERALS = frozenset({"tensor", "as_tensor", "asarray"})
+_LITERAL_METHODS = frozenset({"new_tensor"})
 _MOST_LITERALS = 1024
 RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 NORMS = frozenset({"batch_norm", "layer_norm", "group_norm", "instance_norm"})
@@ -166,11 +167,14 @@ def _leaves_eps_open(name: str, args: Any, kwargs: Any) -> bool:  # noqa: ANN401
 
 def makes_literal(func: Any, args: Any) -> bool:  # noqa: ANN401
     """Does the call make a tensor of numbers that stand in the program?"""
-    return getattr(func, "__name__", "") in _LITERALS and _is_data(args)
+    return isinstance(literal_data(func, args), list | tuple | int | float | np.ndarray)
 
 
-def _is_data(args: tuple[Any, ...]) -> bool:
-    return bool(args) and isinstance(args[0], list | tuple | int | float | np.ndarray)
+def literal_data(func: Any, args: Any) -> Any:  # noqa: ANN401
+    """What a tensor is made of by torch.tensor(data), x.new_tensor(data) and the like; None for other calls."""
+    name = getattr(func, "__name__", "")
+    place = 0 if name in _LITERALS else 1 if name in _LITERAL_METHODS else len(args)
+    return args[place] if place < len(args) else None
 
 
 class ApiDraws(TorchFunctionMode):  # type: ignore[misc]
