@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from .model import Num, Symbol
 
@@ -55,15 +56,23 @@ def express(number: Num, symbols: Sequence[Symbol]) -> str | None:
     constant = number.constant
     if constant is not None:
         return literal(constant)
+    varied = _distinct(symbols)
     if all(isinstance(value, int) for value in number.values):
-        return _integer(number.values, symbols)
-    return _float(number.values, symbols)
+        return _integer(number.values, varied, (*_PLAIN, *_COSTLY))
+    return _float(number.values, symbols, varied)
 
 
-def _integer(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
-    whole = [symbol for symbol in symbols if all(isinstance(value, int) for value in symbol.values)]
-    varied = [symbol for symbol in whole if len(set(symbol.values)) > 1]
-    for finder in (_same, _with_constant, _of_two, _two_and_constant, _of_three):
+def _distinct(symbols: Iterable[Symbol]) -> list[Symbol]:
+    """The best symbol for each vector of integers that are not all the same."""
+    found: dict[Values, Symbol] = {}
+    for symbol in symbols:
+        if len(set(symbol.values)) > 1 and all(isinstance(value, int) for value in symbol.values):
+            found.setdefault(symbol.values, symbol)
+    return list(found.values())
+
+
+def _integer(wanted: Values, varied: Sequence[Symbol], finders: Sequence[_Finder]) -> str | None:
+    for finder in finders:
         found = finder(wanted, varied)
         if found is not None:
             return found
@@ -165,29 +174,59 @@ def _of_three(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
     return None
 
 
-_FUNCTIONS: tuple[tuple[str, Callable[[float], float], bool], ...] = (
-    ("{}", float, False),
-    ("1.0 / {}", lambda x: 1.0 / x, True),
-    ("1.0 / sqrt({})", lambda x: 1.0 / math.sqrt(x), True),
-    ("sqrt({})", math.sqrt, True),
-    ("-1.0 / {}", lambda x: -1.0 / x, True),
-    ("2.0 / {}", lambda x: 2.0 / x, True),
-    ("1.0 / sqrt(sqrt({}))", lambda x: 1.0 / math.sqrt(math.sqrt(x)), True),
+_Finder: TypeAlias = "Callable[[Values, Sequence[Symbol]], str | None]"
+_PLAIN: tuple[_Finder, ...] = (_same, _with_constant, _of_two)
+_COSTLY: tuple[_Finder, ...] = (_two_and_constant, _of_three)
+# how a float is written with an integer expression, and both ways between the two
+_Number: TypeAlias = "Callable[[float], float]"
+_FORMS: tuple[tuple[str, _Number, _Number], ...] = (
+    ("{}", float, float),
+    ("1.0 / {}", lambda x: 1.0 / x, lambda w: 1.0 / w if w else 0.0),
+    ("1.0 / sqrt({})", lambda x: 1.0 / math.sqrt(x), lambda w: 1.0 / (w * w) if w > 0 else 0.0),
+    ("sqrt({})", math.sqrt, lambda w: w * w if w > 0 else 0.0),
+    ("-1.0 / {}", lambda x: -1.0 / x, lambda w: -1.0 / w if w else 0.0),
+    ("2.0 / {}", lambda x: 2.0 / x, lambda w: 2.0 / w if w else 0.0),
+    ("1.0 / sqrt(sqrt({}))", lambda x: 1.0 / math.sqrt(math.sqrt(x)), lambda w: 1.0 / w**4 if w > 0 else 0.0),
 )
+_LARGEST = 2**53
 
 
-def _float(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+def _float(wanted: Values, symbols: Sequence[Symbol], varied: Sequence[Symbol]) -> str | None:
     same = next((symbol.text for symbol in symbols if _close(wanted, symbol.values)), None)
     if same is not None:
         return same
-    whole = [s for s in symbols if all(isinstance(v, int) for v in s.values) and len(set(s.values)) > 1]
-    for symbol in (*whole, *_pairs(whole[:24])):
-        for form, function, positive in _FUNCTIONS:
-            if positive and min(symbol.values) <= 0:
-                continue
-            if _close(wanted, tuple(function(value) for value in symbol.values)):
-                return form.format(atom(symbol.text) if "(" not in form else symbol.text)
+    if not all(abs(value) < _LARGEST for value in wanted):
+        return None
+    for finders in (_PLAIN, _COSTLY):
+        for form, function, inverse in _FORMS:
+            found = _through(wanted, varied, function, inverse, finders)
+            if found is not None:
+                return form.format(found if form == "{}" or "({})" in form else atom(found))
+    return _quotient(wanted, varied)
+
+
+def _quotient(wanted: Values, varied: Sequence[Symbol]) -> str | None:
+    """a / b, of two symbols."""
+    for below in varied[:_SMALL]:
+        if min(below.values) <= 0:
+            continue
+        for above in varied[:_SMALL]:
+            if _close(wanted, tuple(a / b for a, b in zip(above.values, below.values, strict=True))):
+                return f"{atom(above.text)} / {atom(below.text)}"
     return None
+
+
+def _through(
+    wanted: Values, varied: Sequence[Symbol], function: _Number, inverse: _Number, finders: Sequence[_Finder]
+) -> str | None:
+    """The integers that `function` makes these numbers of, as an expression."""
+    inner = [inverse(value) for value in wanted]
+    if not all(abs(value) < _LARGEST for value in inner):
+        return None
+    whole = tuple(round(value) for value in inner)
+    if function is not float and min(whole) <= 0:
+        return None
+    return _integer(whole, varied, finders) if _close(wanted, tuple(function(value) for value in whole)) else None
 
 
 def _close(wanted: Values, values: Values) -> bool:
