@@ -6,7 +6,7 @@ Rules say what a result is; the writer knows what everything is called. Tensors 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -333,15 +333,3 @@ def _last_names(path: str, count: int = 2) -> str:
 def symbols_over(symbols: Iterable[Symbol], index: Sequence[int]) -> list[Symbol]:
     """The same symbols over other samples: sample k there is sample index[k] here."""
     return [Symbol(symbol.text, tuple(symbol.values[i] for i in index)) for symbol in symbols]
-
-
-def attributes_of(samples: Sequence[Mapping[str, object]]) -> Attributes:
-    """Plain numbers that all samples have, by path."""
-    first, *others = samples
-    shared = [path for path in first if all(path in other for other in others)]
-    numbers = {}
-    for path in shared:
-        values = tuple(sample[path] for sample in samples)
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-            numbers[path] = values
-    return Attributes.made(numbers)  # type: ignore[arg-type]
