@@ -204,13 +204,23 @@ class Emitter:
         turns: Sequence[Sequence[Region]],
         writer: Writer,
         extra: Sequence[Symbol],
+        listed: dict[str, list[str]] | None = None,
     ) -> Iterator[str]:
-        """Numbers that the function cannot see for itself, as its caller knows them."""
+        """Numbers that the function cannot see for itself, as its caller knows them. `listed` takes up, turn by turn,
+        those that no expression gives for all turns: these are called by a name of their own."""
         op = Op(f"call of {function.name}", {}, (), function.where, scope.path([t[0].path for t in turns]))
         for name, number in function.hoisted:
             values = tuple(number.values[function.index_of(region)] for column in turns for region in column)
             child = writer if not extra else _over(writer, [k for k, c in enumerate(turns) for _ in c], extra)
-            yield f"{name}={child.number(Num(values), op)}"
+            try:
+                text = child.number(Num(values), op)
+            except Untranslatable:
+                if listed is None or len({len(column) for column in turns}) > 1:
+                    raise
+                text = writer.fresh(name)
+                each = zip(*([number.values[function.index_of(r)] for r in column] for column in turns), strict=True)
+                listed[text] = [writer.number(Num(v), op) for v in each]
+            yield f"{name}={text}"
 
     def define(self, function: Function) -> None:
         """Write the function's `def`, once, with every call of it as a sample."""
@@ -299,8 +309,13 @@ class Emitter:
         options = [f'name="{path}"']
         if runs[0].turns[0].shift is not None:
             options.append(f"at={_at(runs[0], index)}")
-        options += [*self._numbers(scope, function, [run.turns for run in runs], w, [turn])]
-        with w.block(f"repeat {index} in {first}..{end}:"):
+        listed: dict[str, list[str]] = {}
+        options += [*self._numbers(scope, function, [run.turns for run in runs], w, [turn], listed)]
+        span = f"{first}..{end}"
+        if listed:
+            rounds = zip(range(first, first + len(runs[0].turns)), *listed.values(), strict=True)
+            span = f"[{', '.join(_group([str(number), *values]) for number, *values in rounds)}]"
+        with w.block(f"repeat {_group([index, *listed])} in {span}:"):
             w.line(f"{_group(names)} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
 
     # -- loops ----------------------------------------------------------------------------------------------------
