@@ -351,7 +351,8 @@ _FOLDS: Mapping[str, Callable[..., object]] = {
     "or": np.logical_or, "not": np.logical_not, "select": np.where, "exp": np.exp, "expm1": np.expm1, "log": np.log,
     "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": np.vectorize(math.erf), "sin": np.sin, "cos": np.cos,
-    "atan2": np.arctan2,
+    "atan2": np.arctan2, "bit_and": lambda a, b: int(a) & int(b), "bit_or": lambda a, b: int(a) | int(b),
+    "bit_xor": lambda a, b: int(a) ^ int(b),
 }  # fmt: skip
 
 

@@ -176,6 +176,8 @@ def _call(scope: Scope, expr: s.Call) -> Value:
     arity = SCALAR_OPS[name].arity if name in _OPERATORS else 1
     if len(args) != arity:
         builder.fail(f"{name}() takes {arity} argument{'' if arity == 1 else 's'}, not {len(args)}", expr.pos)
+    if name.startswith("bit_") and any(kind(arg.typed.name) not in ("int", "bool") for arg in args):
+        builder.fail(f"{name}() is of whole numbers or bools", expr.pos)
     if name not in _OPERATORS:
         dtype = _CASTS.get(name, name)
         return Value(Cast(args[0].expr, dtype), Typed(dtype, max(args[0].typed.level, RANK0)))

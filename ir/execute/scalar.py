@@ -131,6 +131,7 @@ _FUNCTIONS: dict[str, Function] = {
     "min": np.minimum, "max": np.maximum, "floor": _whole(np.floor), "ceil": _whole(np.ceil), "round": _whole(np.rint),
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not, "select": np.where,
+    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
     "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": rsqrt,
     "tanh": np.tanh, "sigmoid": sigmoid, "erf": erf, "sin": np.sin, "cos": np.cos,
     "atan2": np.arctan2,
@@ -152,7 +153,7 @@ def operand_types(op: str, dtypes: Sequence[str], result: str) -> tuple[str | No
     """The storage type that each operand is brought to before the operator runs (None: as it is)."""
     if op == "select":
         return "bool", result, result
-    if SCALAR_OPS[op].work == "logic":
+    if op in ("and", "or", "not"):
         return ("bool",) * len(dtypes)
     if op in _COMPARISONS:
         mixed = any(kind(name) == "float" for name in dtypes)

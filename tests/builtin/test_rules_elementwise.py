@@ -45,6 +45,14 @@ def test_inverse_hyperbolic_functions() -> None:
     check("aten.atanh.default", *({"self": floats(shape).tanh()} for shape in SHAPES[0]))
 
 
+def test_whole_numbers_become_narrow_before_they_are_added() -> None:
+    for dtype, name in ((torch.float16, "f16"), (torch.bfloat16, "bf16")):
+        given = [{"self": floats(s, dtype=dtype), "other": of(torch.int64, s)} for s in SHAPES[0]]
+        assert f"{name}(" in check("aten.add.Tensor", *given)
+    given = [{"self": floats(s, dtype=torch.float16), "other": of(torch.int8, s)} for s in SHAPES[0]]
+    assert "f16(" not in check("aten.add.Tensor", *given)
+
+
 INTEGER = ("neg", "abs", "sign", "floor", "ceil", "trunc", "round", "square", "positive")
 
 

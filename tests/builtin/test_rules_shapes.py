@@ -50,6 +50,12 @@ def test_axes(name: str, arguments: dict[str, Any]) -> None:
     over(name, **arguments)
 
 
+@pytest.mark.parametrize(("offset", "length"), [(0, "min("), (1, "min("), (-1, "min(")])
+def test_diagonals_of_matrices_that_are_wide_or_high(offset: int, length: str) -> None:
+    text = over("aten.diagonal.default", shapes=((2, 7), (6, 3), (5, 4)), offset=offset, dim1=0, dim2=1)
+    assert length in text
+
+
 @pytest.mark.parametrize("name", ["aten.t.default", "aten.numpy_T.default", "aten.mH.default", "aten.matrix_H.default"])
 def test_matrices(name: str) -> None:
     assert "view " in over(name, shapes=((2, 3), (4, 5)))

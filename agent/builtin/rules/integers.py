@@ -1,9 +1,8 @@
-"""Division with remainder, and operators on bits where arithmetic can say them."""
+"""Division with remainder, and operators on bits."""
 
 from __future__ import annotations
 
 from ..model import Num, Op, Tensor
-from ..numbers import atom, literal
 from ..writer import Operand, Writer
 from .elementwise import TRUNC
 from .pointwise import made, natural, operand, temporary
@@ -76,48 +75,27 @@ def _bools(*items: Operand) -> bool:
 
 @rule("aten.bitwise_and", "aten.__and__")
 def bitwise_and(w: Writer, op: Op) -> None:
-    _bits(w, op, "{0} and {1}", "{masked}")
+    _bits(w, op, "{0} and {1}", "bit_and({0}, {1})")
 
 
 @rule("aten.bitwise_or", "aten.__or__")
 def bitwise_or(w: Writer, op: Op) -> None:
-    _bits(w, op, "{0} or {1}", "{{0}} + {mask} - {masked}")
+    _bits(w, op, "{0} or {1}", "bit_or({0}, {1})")
 
 
 @rule("aten.bitwise_xor", "aten.__xor__")
 def bitwise_xor(w: Writer, op: Op) -> None:
-    _bits(w, op, "{0} != {1}", "{{0}} + {mask} - 2 * {masked}")
+    _bits(w, op, "{0} != {1}", "bit_xor({0}, {1})")
 
 
 def _bits(w: Writer, op: Op, of_bools: str, of_numbers: str) -> None:
-    """Of bools, or of whole numbers with a mask: `masked` is what it leaves of the tensor, `mask` the mask."""
     left, right = _operands(op)
+    if _floating(left, right):
+        raise op.fail("of floating-point numbers")
     if _bools(left, right):
         made(w, op, of_bools, left, right, result="bool")
-        return
-    if isinstance(left, Num):
-        left, right = right, left
-    mask = right.constant if isinstance(right, Num) else None
-    if not isinstance(mask, int) or not isinstance(left, Tensor) or not left.is_int:
-        raise op.fail("of whole numbers, other than a tensor with a constant")
-    masked = _masked(mask) if mask >= 0 else f"({{0}} - {_masked(~mask)})"
-    if masked.count("//") > 2:
-        raise op.fail(f"with {mask}, whose bits lie in many places")
-    form = of_numbers.format(mask=atom(literal(mask)), masked=masked)
-    made(w, op, form[1:-1] if form == masked else form, left)
-
-
-def _masked(mask: int) -> str:
-    """The bits of {0} that a mask leaves, run by run: (x // 2**low) % 2**length * 2**low."""
-    parts, low = [], 0
-    while mask >> low:
-        low += ((mask >> low) & -(mask >> low)).bit_length() - 1
-        length = ((mask >> low) ^ ((mask >> low) + 1)).bit_length() - 1
-        shifted = f"{{0}} // {1 << low}" if low else "{0}"
-        cut = f"({shifted}) % {1 << length}" if low else f"{{0}} % {1 << length}"
-        parts.append(f"{cut} * {1 << low}" if low else cut)
-        low += length
-    return f"({' + '.join(parts) or '{0} * 0'})"
+    else:
+        made(w, op, of_numbers, left, right)
 
 
 @rule("aten.bitwise_left_shift", "aten.__lshift__")

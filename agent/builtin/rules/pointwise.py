@@ -32,9 +32,21 @@ def made(
     target = tensor or op.out
     refuse_complex(op, target, *operands)
     given = tuple(_shown(w, op, form, place, operands) for place in range(len(operands)))
+    if result == "promote":
+        form = _narrowed(form, target, operands)
     if natural(operands, result) != target.dtype:
         form = f"{target.dtype}({form})"
     return w.pointwise(op, form, *given, tensor=tensor)
+
+
+def _narrowed(form: str, target: Tensor, operands: tuple[Operand, ...]) -> str:
+    """torch brings whole numbers to a 16-bit type of the result before it computes; the language rounds afterwards."""
+    if target.dtype not in ("f16", "bf16"):
+        return form
+    for place, item in enumerate(operands):
+        if isinstance(item, Tensor) and item.dtype in ("i16", "i32", "i64"):
+            form = form.replace(f"{{{place}}}", f"{target.dtype}({{{place}}})")
+    return form
 
 
 def natural(operands: tuple[Operand, ...], result: Kind = "promote") -> str:

@@ -200,10 +200,15 @@ def _diagonal_size(
 ) -> str | None:
     if extent.constant is not None:
         return str(extent.constant)
+    texts, columns = [], []
     for axis, shift in ((first, min(offset, 0)), (second, -max(offset, 0))):
-        if all(size + shift == wanted for size, wanted in zip(source.dims[axis].values, extent.values, strict=True)):
-            return f"{given[axis]} - {-shift}" if shift else given[axis]
-    return None
+        left = tuple(size + shift for size in source.dims[axis].values)
+        texts.append(f"{given[axis]} - {-shift}" if shift else given[axis])
+        columns.append(left)
+        if left == extent.values:
+            return texts[-1]
+    shorter = tuple(min(sizes) for sizes in zip(*columns, strict=True))
+    return f"min({', '.join(texts)})" if shorter == extent.values else None
 
 
 @view("aten.diagonal.default")

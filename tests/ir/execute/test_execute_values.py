@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from solar_agent.ir.bindings import Bindings, TensorType
+from solar_agent.ir.errors import IRError
 from solar_agent.ir.execute import Values, execute
 from solar_agent.ir.execute.opaque import order_of
 from solar_agent.ir.execute.rounding import cast
@@ -40,6 +41,21 @@ def test_sigmoid_at_the_ends():
 def test_sign_of_nan_and_integer_powers():
     assert sign(np.array([np.nan, -2.0, 0.0, 3.0])).tolist() == [0, -1, 0, 1]
     assert power(np.array([2, -1, 1, 5]), np.array([-1, -3, -2, 2])).tolist() == [0, -1, 1, 25]
+
+
+@pytest.mark.parametrize("dtype", ["i64", "i8"])
+def test_bits_of_whole_numbers(dtype):
+    a, b = np.array([-128, 127, -1, 5, 0]), np.array([3, -2, 64, 12, -128])
+    heads = "input a[N] : int\ninput b[N] : int\n"
+    text = heads + "y = bit_and(a, b)\nz = bit_or(a, b)\nu = bit_xor(a, b)\noutput y\noutput z\noutput u"
+    got = run(text, {"a": a, "b": b}, {"a": dtype, "b": dtype})
+    for mine, want in zip(got, (a & b, a | b, a ^ b), strict=True):
+        np.testing.assert_array_equal(mine, want)
+
+
+def test_bits_of_floats_are_refused():
+    with pytest.raises(IRError, match="whole numbers"):
+        run("input a[N]\ny = bit_and(a, 1)\noutput y", {"a": np.ones(3)})
 
 
 ROUNDED = {
