@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dtypes import kind
-from ..ops import SCALAR_OPS
 from ..program import Apply, Const, Expr
 from .values import BOOL, FLOAT, Array, as_kind, wrap
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Num, Op, Tensor
+from ..model import Op, Tensor
 from ..writer import Operand, Writer
 from .elementwise import TRUNC
 from .pointwise import made, natural, operand, temporary
