@@ -1,23 +1,26 @@
-"""Multiply-adds of recorded operators, from their shapes alone: what neither this project's analysis nor another counter
-says. Each operator gives products of whole numbers as text, so that the arithmetic can be checked by anybody.
+"""Multiply-adds of recorded operators, from their shapes alone: neither this project's analysis nor another counter is
+asked. Each operator gives products of whole numbers as text, so that the arithmetic can be checked by anybody.
 
 `nominal`: output positions times taps, padding and masks included; of a transposed convolution input positions times
-taps. `hits`: the same without taps that fall on padding (transposed: outside of the output)."""
+taps. `hits`: the same without taps that fall on padding (transposed: outside of the output). `needed`: the same without
+positions that no result hangs on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from solar_agent.verifier.traced import Ref, Traced
+from needs import needed
+from solar_agent.verifier.traced import Argument, Operator, Ref, Traced
 
-MATMULS = {"aten.mm": ("self", "mat2"), "aten.bmm": ("self", "mat2"), "aten.matmul": ("self", "other"),
-           "aten.addmm": ("mat1", "mat2"), "aten.baddbmm": ("batch1", "batch2"), "aten.mv": ("self", "vec"),
-           "aten.dot": ("self", "tensor"), "aten.addmv": ("mat", "vec"), "aten.__matmul__": ("self", "other")}  # fmt: skip
+MATMULS = {  # the left factor
+    "aten.mm": "self", "aten.bmm": "self", "aten.matmul": "self", "aten.addmm": "mat1", "aten.baddbmm": "batch1",
+    "aten.mv": "self", "aten.dot": "self", "aten.addmv": "mat",
+}  # fmt: skip
 RECURRENT = ("aten.lstm", "aten.gru", "aten.rnn_tanh", "aten.rnn_relu")
+LIKE_PRODUCTS = ("bilinear", "tensordot", "chain_matmul", "inner", "addr", "addbmm", "kron", "cdist", "multi_dot")
 CELLS = ("aten.lstm_cell", "aten.gru_cell", "aten.rnn_tanh_cell", "aten.rnn_relu_cell")
 LAYERS = ("aten.batch_norm", "aten.group_norm", "aten.layer_norm", "aten.instance_norm", "aten.adaptive_avg_pool2d",
           "aten.upsample_nearest2d", "aten.upsample_bilinear2d", "aten.grid_sampler")  # fmt: skip
@@ -29,12 +32,13 @@ class Unknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one operator. `kind`: product, einsum, convolution, transposed, attention, recurrent. `nominal`, `hits`, `bias`
-    are products of whole numbers as text; `hits` and `bias` empty where there is nothing to say."""
+    """Of one operator, as products of whole numbers; empty where there is nothing to say. `kind`: product, einsum,
+    convolution, transposed, attention, recurrent. Of an einsum, `bias` are its products that are not summed."""
 
     kind: str
     nominal: str
     hits: str = ""
+    needed: str = ""
     bias: str = ""
     module: str = ""
     name: str = ""
@@ -57,7 +61,8 @@ class Account:
 
 
 def account(traced: Traced) -> Account:
-    costs = [cost for operator in traced.operators if (cost := _cost(traced, operator)) is not None]
+    boxes = needed(traced)
+    costs = [cost for operator in traced.operators if (cost := _cost(traced, operator, boxes)) is not None]
     layers = [_layer(_Operator(traced, operator)) for operator in traced.operators if _is_layer(operator.name)]
     return Account(tuple(costs), tuple(layers))
 
@@ -71,30 +76,39 @@ def _layer(operator: _Operator) -> Layer:
     return Layer(operator.packet, _text(*given), _text(*operator.out), operator.has("weight"))
 
 
-def _cost(traced: Traced, operator: Any) -> Cost | None:
+def _cost(traced: Traced, operator: Operator, boxes: Mapping[int, tuple[int, ...]]) -> Cost | None:
     found = _found(_Operator(traced, operator))
     if found is None:
         return None
     kind, nominal, hits, bias = found
-    return Cost(kind, nominal, hits, bias, traced.calls[operator.call].cls, operator.name)
+    box = boxes.get(operator.results[0]) if len(operator.results) == 1 else None
+    less = "0" if not any(value in boxes for value in operator.results) else ""
+    if box is not None and box != traced.values[operator.results[0]].shape:
+        limited = _found(_Operator(traced, operator, box))
+        assert limited is not None
+        less = limited[2] or limited[1]
+    return Cost(kind, nominal, hits, less, bias, traced.calls[operator.call].cls, operator.name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
+    """`box`: what is needed of its result, where that is not all."""
+
     traced: Traced
-    inner: Any
+    inner: Operator
+    box: tuple[int, ...] | None = None
 
     @property
     def packet(self) -> str:
         return str(self.inner.name).rpartition(".")[0]
 
-    def number(self, name: str) -> Any:
+    def number(self, name: str) -> Argument:
         return self.inner.arguments[name]
 
     def shape(self, name: str) -> tuple[int, ...]:
         return self.of(self.inner.arguments[name])
 
-    def of(self, reference: Any) -> tuple[int, ...]:
+    def of(self, reference: Argument) -> tuple[int, ...]:
         assert isinstance(reference, Ref)
         return self.traced.values[reference.value].shape
 
@@ -103,7 +117,7 @@ class _Operator:
 
     @property
     def out(self) -> tuple[int, ...]:
-        return self.traced.values[self.inner.results[0]].shape
+        return self.box or self.traced.values[self.inner.results[0]].shape
 
 
 _Found = tuple[str, str, str, str]
@@ -113,7 +127,7 @@ def _found(operator: _Operator) -> _Found | None:
     packet = operator.packet
     plain = packet.removesuffix("_")
     if plain in MATMULS:
-        return _matmul(operator, *MATMULS[plain])
+        return _matmul(operator, MATMULS[plain])
     if packet == "aten.linear":
         return _linear(operator)
     if packet == "aten.einsum":
@@ -126,7 +140,7 @@ def _found(operator: _Operator) -> _Found | None:
         return _cell(operator)
     if packet.startswith(("aten.conv", "aten._convolution")):
         return _convolution(operator)
-    if any(word in packet for word in ("bilinear_form", "tensordot", "chain_matmul", "inner", "addr", "addbmm", "kron")):
+    if "upsample" not in packet and any(word in packet for word in LIKE_PRODUCTS):
         raise Unknown(f"{operator.inner.name} at {operator.inner.where}")
     return None
 
@@ -135,7 +149,7 @@ def _text(*factors: int) -> str:
     return "*".join(str(factor) for factor in factors if factor != 1) or "1"
 
 
-def _matmul(operator: _Operator, left: str, right: str) -> _Found:
+def _matmul(operator: _Operator, left: str) -> _Found:
     inner = operator.shape(left)[-1]
     bias = _text(*operator.out) if operator.packet.startswith(("aten.addmm", "aten.baddbmm", "aten.addmv")) else ""
     return "product", _text(*operator.out, inner), "", bias
@@ -143,7 +157,7 @@ def _matmul(operator: _Operator, left: str, right: str) -> _Found:
 
 def _linear(operator: _Operator) -> _Found:
     bias = _text(*operator.out) if operator.has("bias") else ""
-    return "product", _text(*operator.shape("input"), operator.shape("weight")[0]), "", bias
+    return "product", _text(*operator.out, operator.shape("weight")[1]), "", bias
 
 
 def _attention(operator: _Operator) -> _Found:
@@ -171,11 +185,14 @@ def _cell(operator: _Operator) -> _Found:
 def _einsum(operator: _Operator) -> _Found:
     shapes = [operator.of(item) for item in operator.number("tensors")]
     path = operator.inner.arguments.get("path")
-    return "einsum", einsum_cost(str(operator.number("equation")), shapes, path if isinstance(path, tuple) else None), "", ""
+    chosen = [int(step) for step in path] if isinstance(path, tuple) else None
+    summed, outer = einsum_cost(str(operator.number("equation")), shapes, chosen)
+    return "einsum", summed or "0", "", outer
 
 
-def einsum_cost(equation: str, shapes: Sequence[tuple[int, ...]], path: Sequence[int] | None = None) -> str:
-    """Pairs are contracted along `path`, or from the left. A letter in one operand alone is summed before."""
+def einsum_cost(equation: str, shapes: Sequence[tuple[int, ...]], path: Sequence[int] | None = None) -> tuple[str, str]:
+    """Products that are summed, and those that are not, as two sums. Pairs are contracted along `path`, or from the
+    left. A letter in one operand alone is summed before."""
     left, arrow, wanted = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if "." in equation:
@@ -185,16 +202,16 @@ def einsum_cost(equation: str, shapes: Sequence[tuple[int, ...]], path: Sequence
         wanted = "".join(sorted(letter for letter, times in counted.items() if times == 1))
     size = {letter: n for term, shape in zip(terms, shapes, strict=True) for letter, n in zip(term, shape, strict=True)}
     steps = list(zip(path[::2], path[1::2], strict=True)) if path else [(0, 1)] * (len(terms) - 1)
-    costs = []
+    summed, outer = [], []
     for first, second in steps:
         a, b = terms[first], terms[second]
         rest = [term for index, term in enumerate(terms) if index not in (first, second)]
         later = set(wanted).union(*rest)
         both = [letter for letter in dict.fromkeys(a + b) if letter in later or (letter in a and letter in b)]
-        costs.append(_text(*(size[letter] for letter in both)))
         made = "".join(letter for letter in both if letter in later)
+        (summed if len(made) < len(both) else outer).append(_text(*(size[letter] for letter in both)))
         terms = [*rest, made] if path else [made, *rest]
-    return "+".join(costs) or "0"
+    return "+".join(summed), "+".join(outer)
 
 
 def _convolution(operator: _Operator) -> _Found:
@@ -208,8 +225,7 @@ def _convolution(operator: _Operator) -> _Found:
     small, large = (given, made) if transposed else (made, given)
     before = _before(padding, weight, dilation) if isinstance(padding, str) else _each(padding, axes)
     hits = [
-        _hits(small[len(small) - axes + d], large[len(large) - axes + d], weight[2 + d], stride[d], before[d], dilation[d])
-        for d in range(axes)
+        _hits(small[d - axes], large[d - axes], weight[2 + d], stride[d], before[d], dilation[d]) for d in range(axes)
     ]
     channels = (batch, weight[0], weight[1])
     nominal = _text(*channels, *small[len(small) - axes :], *weight[2:])
@@ -228,7 +244,7 @@ def _before(padding: str, weight: Sequence[int], dilation: Sequence[int]) -> lis
     return [(weight[2 + d] - 1) * dilation[d] // 2 for d in range(len(dilation))]
 
 
-def _each(value: Any, axes: int) -> list[int]:
+def _each(value: Argument, axes: int) -> list[int]:
     numbers = list(value) if isinstance(value, tuple) else [value]
     return numbers * axes if len(numbers) == 1 else numbers
 
@@ -237,8 +253,3 @@ def _hits(small: int, large: int, taps: int, stride: int, padding: int, dilation
     """Pairs of a position on the strided side and a tap that meet a position of the other side."""
     places = (position * stride + tap * dilation - padding for position in range(small) for tap in range(taps))
     return sum(0 <= place < large for place in places)
-
-
-def total(costs: Iterable[Cost], part: str) -> Iterator[tuple[str, int]]:
-    """Texts of one part, with how often each comes."""
-    yield from Counter(text for cost in costs if (text := getattr(cost, part))).items()

@@ -4,11 +4,11 @@ one sum of them for each counter. What is not explained stays over and is said."
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from accounts import Account, Cost
+from accounts import Account, Cost, Layer
 from sums import joined, value
 
 REASONS = {
@@ -18,8 +18,9 @@ REASONS = {
     "uncounted": "products of operators that the counter has no rule for",
     "rounding": "numpy.einsum_path prints four digits, and the counter reads them",
     "extra": "operators without multiply-adds that are counted all the same",
+    "formula": "a formula for the whole layer stands in place of its products; it counts biases and gates too",
     "twice": "the layer's hook and the function that it calls both count",
-    "path": "another order of contractions than the program's",
+    "path": "numpy.einsum_path orders contractions in its own way and counts products that are not summed",
     "unexplained": "not explained",
 }
 PRODUCTS = ("aten.linear", "aten.mm", "aten.bmm", "aten.matmul", "aten.__matmul__", "aten.addmm")
@@ -29,6 +30,7 @@ HOOKED = {
     **{f"torch.nn.modules.conv.ConvTranspose{axes}d": "transposed" for axes in (1, 2, 3)},
     "torch.nn.modules.linear.Linear": "product",
 }
+BY_FORMULA = ("RNN", "GRU", "LSTM", "RNNCell", "GRUCell", "LSTMCell", "MultiheadAttention")
 FUNCTIONS = ("matmul", "mm", "bmm", "addmm", "baddbmm")
 
 
@@ -52,7 +54,12 @@ def nominal(account: Account) -> int:
 
 
 def padding(account: Account) -> dict[str, int]:
-    return dict(Counter(f"({cost.nominal}-{cost.hits})" for cost in account.costs if cost.hits))
+    return dict(Counter(f"{cost.nominal}-{cost.hits}" for cost in account.costs if cost.hits))
+
+
+def unneeded(account: Account) -> dict[str, int]:
+    costs = [cost for cost in account.costs if cost.needed]
+    return dict(Counter(f"{cost.hits or cost.nominal}-{cost.needed}" for cost in costs))
 
 
 def gap(counter: str, answer: Mapping[str, Any], account: Account) -> Gap:
@@ -89,7 +96,7 @@ def _fvcore(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
 _CONVOLUTIONS = ("convolution", "transposed")
 
 
-def _fvcore_layer(layer: Any) -> str:
+def _fvcore_layer(layer: Layer) -> str:
     match layer.name.removeprefix("aten."):
         case "batch_norm":
             return f"{2 if layer.affine else 1}*{layer.given}"
@@ -106,10 +113,15 @@ def _fvcore_layer(layer: Any) -> str:
 def _rounded(made: Gap, counted: int, costs: list[Cost]) -> None:
     exact = sum(value(cost.nominal) for cost in costs)
     if counted and counted != exact:
-        made.add("rounding", "einsum", dict(Counter(cost.nominal for cost in costs)), -1)
-        made.add("rounding", "einsum_as_read", str(counted))
+        reason = "rounding" if counted == sum(_as_printed(value(cost.nominal)) for cost in costs) else "path"
+        made.add(reason, "einsum", dict(Counter(cost.nominal for cost in costs)), -1)
+        made.add(reason, "einsum_as_read", str(counted))
     elif not counted:
         _uncounted(made, costs)
+
+
+def _as_printed(macs: int) -> int:
+    return int(float(f"{2 * macs:.3e}") / 2)
 
 
 def _ptflops(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
@@ -134,7 +146,9 @@ def _ptflops(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
             made.add("bias", "ptflops_addmm_bias", cost.bias)
         else:
             uncounted.append(cost)
-    _uncounted(made, uncounted)
+    inside = [cost for cost in uncounted if _layer(cost) in BY_FORMULA and f"nn.{_layer(cost)}" in counted]
+    _uncounted(made, inside, "formula")
+    _uncounted(made, [cost for cost in uncounted if cost not in inside])
     made.add("extra", "ptflops_other_products", {str(number): n for number, n in called.items() if n})
     for name, texts in counted.items():
         made.add(_why(name, counted), f"ptflops_{name.replace('.', '_')}", texts)
@@ -142,6 +156,8 @@ def _ptflops(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
 
 def _why(name: str, counted: Mapping[str, object]) -> str:
     """`F.relu` beside `nn.ReLU`, as the layer calls the function."""
+    if name.removeprefix("nn.") in BY_FORMULA:
+        return "formula"
     if not name.startswith("F."):
         return "extra"
     layer = name.removeprefix("F.").replace("_", "")
@@ -157,10 +173,14 @@ def _biases(made: Gap, costs: list[Cost]) -> None:
     made.add("bias", "bias_of_layers", dict(Counter(cost.bias for cost in costs if cost.bias)))
 
 
-def _uncounted(made: Gap, costs: list[Cost]) -> None:
+def _uncounted(made: Gap, costs: list[Cost], reason: str = "uncounted") -> None:
     for name in dict.fromkeys(_packet(cost) for cost in costs):
         texts = Counter(cost.nominal for cost in costs if _packet(cost) == name)
-        made.add("uncounted", f"uncounted_{name.removeprefix('aten.').strip('_')}", dict(texts), -1)
+        made.add(reason, f"{reason}_{name.removeprefix('aten.').strip('_')}", dict(texts), -1)
+
+
+def _layer(cost: Cost) -> str:
+    return cost.module.rpartition(".")[2]
 
 
 def _packet(cost: Cost) -> str:
@@ -173,8 +193,3 @@ RULES: dict[str, Callable[[Gap, Mapping[str, Any], Account], None]] = {
     "ptflops": _ptflops,
     "ptflops-aten": _ptflops_aten,
 }
-
-
-def merged(*gaps: Gap) -> Iterator[tuple[int, str, str, str]]:
-    for one in gaps:
-        yield from one.terms

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401
 """The other counters, each asked for the cost of one program on the meta device at its full size.
 
 An answer: {"macs": int, "parts": {its own name for an operator: MACs}}, and what else it tells; of ptflops, instead of
