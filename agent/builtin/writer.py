@@ -24,7 +24,7 @@ class Writer:
     """`header`: declarations of the function or program that the scope belongs to; `lines`: its statements.
 
     `symbols`: numbers with a name, over the samples of this scope, newest last. `hoisted`: of a function, numbers that
-    it could not express and takes as arguments."""
+    it could not express and takes as arguments. `origins`: what each result was made by."""
 
     names: Names
     attributes: Attributes
@@ -36,6 +36,7 @@ class Writer:
     home: dict[str, str] = field(default_factory=dict)
     depth: int = 0
     hoisted: list[tuple[str, Num]] | None = None
+    origins: dict[Tensor, Op] = field(default_factory=dict)
 
     # -- lines ----------------------------------------------------------------------------------------------------
 

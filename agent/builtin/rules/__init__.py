@@ -49,6 +49,7 @@ def apply(writer: Writer, op: Op) -> None:
     if found is None:
         raise Untranslatable(f"{op.where}: {op.name}: no rule for this operator")
     found(writer, op)
+    writer.origins.update((result, op) for result in op.results if result is not None)
 
 
 _MODULES = (

@@ -203,6 +203,6 @@ def by_values(_w: Writer, op: Op) -> None:
     raise op.fail(_VALUES)
 
 
-@rule("aten.embedding_bag", "aten._embedding_bag", "aten._embedding_bag_forward_only", "aten.histc")
+@rule("aten._embedding_bag", "aten._embedding_bag_forward_only", "aten.histc")
 def data_groups(_w: Writer, op: Op) -> None:
     raise op.fail("groups whose extents depend on values")
