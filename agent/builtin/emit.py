@@ -177,7 +177,8 @@ class Emitter:
         scope.homes.append(paths)
         lone = regions[0].items[0] if len(regions[0].items) == 1 else None
         if regions[0].library and isinstance(lone, Node):
-            module = Module(scope.path(paths), regions[0].cls)
+            training = regions[0].flat.traced.bindings.attrs.get("self.training") is True
+            module = Module(scope.path(paths), regions[0].cls, training)
             self.node(scope, [region.items[0] for region in regions], module)  # type: ignore[misc]
         else:
             self.items(scope, [region.items for region in regions])

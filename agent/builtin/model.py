@@ -69,10 +69,12 @@ Arg: TypeAlias = "Tensor | Num | Scalar | DType | tuple[Arg, ...]"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """The library layer whose forward is exactly this one operator: `cls` its full class name, `path` as text."""
+    """The library layer whose forward is exactly this one operator: `cls` its full class name, `path` as text.
+    `training`: the program is in training mode, by which the prelude's layers go; the layer itself might not be."""
 
     path: str
     cls: str
+    training: bool = False
 
 
 @dataclass(eq=False, slots=True)

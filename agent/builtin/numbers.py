@@ -202,7 +202,21 @@ def _float(wanted: Values, symbols: Sequence[Symbol], varied: Sequence[Symbol]) 
             found = _through(wanted, varied, function, inverse, finders)
             if found is not None:
                 return form.format(found if form == "{}" or "({})" in form else atom(found))
-    return _quotient(wanted, varied)
+    return _quotient(wanted, varied) or _multiple(wanted, varied)
+
+
+def _multiple(wanted: Values, varied: Sequence[Symbol]) -> str | None:
+    """c * a and c / a, with a c of few digits."""
+    for symbol in varied[:_SMALL]:
+        if 0 in symbol.values:
+            continue
+        factor = float(f"{wanted[0] / symbol.values[0]:.12g}")
+        if factor and _close(wanted, tuple(factor * value for value in symbol.values)):
+            return f"{literal(factor)} * {atom(symbol.text)}"
+        above = float(f"{wanted[0] * symbol.values[0]:.12g}")
+        if above and _close(wanted, tuple(above / value for value in symbol.values)):
+            return f"{literal(above)} / {atom(symbol.text)}"
+    return None
 
 
 def _quotient(wanted: Values, varied: Sequence[Symbol]) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from solar_agent.agent.builtin.model import Attributes, Num, Op, Tensor, Untranslatable
+from solar_agent.agent.builtin.model import Attributes, Num, Op, Tensor
 from solar_agent.agent.builtin.names import Names
 from solar_agent.agent.builtin.rules import apply
 from solar_agent.agent.builtin.writer import Writer
@@ -56,10 +56,9 @@ def test_projection() -> None:
     check("aten.lstm.input", recurrence("lstm", 4, 2, **options), recurrence("lstm", 5, 3, **options))
 
 
-def test_dropout_in_training_is_refused() -> None:
-    sample = {**recurrence("gru", 4, 2, num_layers=2), "dropout": 0.5, "train": True}
-    with pytest.raises(Untranslatable, match="dropout"):
-        check("aten.gru.input", sample)
+def test_dropout_between_layers_in_training() -> None:
+    samples = [recurrence("gru", steps, 2, num_layers=2) | {"dropout": 0.5, "train": True} for steps in (4, 3)]
+    check("aten.gru.input", *samples)
 
 
 def cell(kind: str, batch: int, bias: bool) -> dict[str, Any]:

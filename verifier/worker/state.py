@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
+from torch.nn.modules.batchnorm import _NormBase
 
 from ..types import Distribution
 from .tensors import Block, same
+
+_MOST_COUNTED = 100
+
+
+def counters(model: torch.nn.Module | None) -> frozenset[str]:
+    """Batches that a norm layer has seen so far: any number will do. One that takes the average of all of them reads
+    its number in Python, and keeps it."""
+    found = () if model is None else tuple(model.named_modules())
+    layers = ((path, layer) for path, layer in found if isinstance(layer, _NormBase) and layer.training)
+    return frozenset(
+        f"{path}.num_batches_tracked" if path else "num_batches_tracked"
+        for path, layer in layers
+        if layer.num_batches_tracked is not None and layer.momentum is not None
+    )
 
 
 def structural(first: Iterable[Block], second: Iterable[Block]) -> frozenset[str]:
@@ -41,6 +56,8 @@ def randomised(
 
 
 def _fresh(flat: torch.Tensor, distribution: Distribution, generator: torch.Generator) -> torch.Tensor:
+    if not flat.dtype.is_floating_point:  # a counter
+        return torch.randint(0, _MOST_COUNTED, tuple(flat.shape), generator=generator, dtype=flat.dtype)
     low, high = float(flat.double().min()), float(flat.double().max())
     shape = tuple(flat.shape)
     positive = low == high and low > 0

@@ -21,7 +21,7 @@ from .leaves import merged
 from .load import Built, File, build, execute, seed_everything
 from .modes import Follow, Placed, Run, Watch, Watched
 from .source import landmarks
-from .state import randomised, structural
+from .state import counters, randomised, structural
 from .tensors import Block, blocks_of, dtype_name, install, renew, same, types_of, values, wide
 from .tree import Arguments, leaves_of, replace_tensors
 
@@ -77,7 +77,7 @@ def prepare(file: File, mode: Mode, changes: Mapping[str, int]) -> Prepared:
     """Raises UserError when the program cannot be built at these sizes."""
     _, _, other = _built(file, mode, changes, 1)
     built, captured, blocks = _built(file, mode, changes, 0)
-    keep = structural(blocks, other)
+    keep = structural(blocks, other) - counters(built.model)
     return Prepared(file, mode, changes, built, captured, blocks, keep, warnings=list(captured.warnings))
 
 

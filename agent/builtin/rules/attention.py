@@ -14,8 +14,6 @@ from .walks import temporary
 @rule("aten.scaled_dot_product_attention")
 def attention(w: Writer, op: Op) -> None:
     q, k, v, mask = op.tensor("query"), op.tensor("key"), op.tensor("value"), op.maybe("attn_mask")
-    if op.num("dropout_p").constant != 0:
-        raise op.fail("with dropout")
     if any(tensor.dtype != op.out.dtype for tensor in (q, k, v)):
         raise op.fail("operands of several types")
     if mask is not None and op.flag("is_causal"):
@@ -23,14 +21,36 @@ def attention(w: Writer, op: Op) -> None:
     lead = _leading(op, q, k, v)
     queries, keys, values = (_in_four(w, op, tensor, lead) for tensor in (q, k, v))
     scale = None if op.args.get("scale") is None else op.num("scale")
-    if mask is None:
-        causal = True if op.flag("is_causal") else None
-        text = w.called(op, "scaled_dot_product_attention", queries, keys, values, is_causal=causal, scale=scale)
-    else:
-        flat = _mask_in_four(w, op, mask, q.rank)
+    given, keep = [queries, keys, values], _kept(op)
+    function, causal = "scaled_dot_product_attention", True if op.flag("is_causal") else None
+    if mask is not None:
+        given.append(_mask_in_four(w, op, mask, q.rank))
         function = "masked_attention" if mask.is_bool else "biased_attention"
-        text = w.called(op, function, queries, keys, values, flat, scale=scale)
+    if keep is not None:
+        given.append(_in_four(w, op, _drawn(w, op, q, k), lead))
+        function = f"dropped_{function.removeprefix('scaled_dot_product_')}"
+    text = w.called(op, function, *given, is_causal=causal, scale=scale, keep=keep)
     _out(w, op, text, queries, values)
+
+
+def _kept(op: Op) -> Num | None:
+    """The share that dropout of the attention weights leaves; None without dropout."""
+    dropout = op.num("dropout_p")
+    if dropout.constant == 0:
+        return None
+    if len(op.draws) != 1 or not all(0 < p < 1 for p in dropout.values):
+        raise op.fail(f"{len(op.draws)} draws with dropout_p={list(dropout.values)}")
+    return Num(tuple(1 - p for p in dropout.values))
+
+
+def _drawn(w: Writer, op: Op, q: Tensor, k: Tensor) -> Tensor:
+    """Which attention weights are kept."""
+    kept = temporary((*q.dims[:-1], k.dims[-2]), op.out.dtype, "kept")
+    name = w.fresh("kept")
+    sizes = (*w.sizes(q)[:-1], w.sizes(k)[-2])
+    w.line(f"draw {name}[{', '.join(sizes)}]")
+    w.name(kept, name, sizes)
+    return kept
 
 
 def _leading(op: Op, *tensors: Tensor) -> tuple[Num, ...]:

@@ -159,6 +159,8 @@ def _batch_norm(w: Writer, op: Op, *, training: bool) -> None:
 def _batch_norm_layer(
     w: Writer, op: Op, x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, variance: Tensor
 ) -> bool:
+    if op.module is not None and op.module.training:
+        return False  # the prelude's layer would take the batch's own statistics
     cls = f"BatchNorm{_BATCH_NORMS.get(x.rank, '')}"
     own = {"weight": weight, "bias": bias, "running_mean": mean, "running_var": variance}
     path = of_module(op, f"torch.nn.modules.batchnorm.{cls}", **own)

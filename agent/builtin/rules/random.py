@@ -36,6 +36,11 @@ def draw(w: Writer, op: Op) -> None:
 # -- dropout ----------------------------------------------------------------------------------------------------------
 
 
+def _given(op: Op) -> Tensor:
+    """The operator in place calls it otherwise."""
+    return op.tensor("input" if "input" in op.args else "self")
+
+
 def _idle(w: Writer, op: Op, given: Tensor) -> bool:
     """Dropout that drops nothing hands its argument on, one that drops everything gives zeros: both draw nothing."""
     if not op.flag("train") or op.num("p").constant == 0:
@@ -57,14 +62,14 @@ def _kept(op: Op) -> Num:
 
 @rule("aten.dropout")
 def dropout(w: Writer, op: Op) -> None:
-    given = op.tensor("input")
+    given = _given(op)
     if not _idle(w, op, given):
         _scaled(w, op, given, _kept(op), given.dims)
 
 
 @rule("aten.feature_dropout")
 def feature_dropout(w: Writer, op: Op) -> None:
-    given = op.tensor("input")
+    given = _given(op)
     if not _idle(w, op, given):
         _scaled(w, op, given, _kept(op), _features(given))
 
@@ -82,14 +87,14 @@ def _scaled(w: Writer, op: Op, given: Tensor, kept: Num, dims: tuple[Num, ...]) 
 
 @rule("aten.alpha_dropout")
 def alpha_dropout(w: Writer, op: Op) -> None:
-    given = op.tensor("input")
+    given = _given(op)
     if not _idle(w, op, given):
         _alpha(w, op, given, given.dims)
 
 
 @rule("aten.feature_alpha_dropout")
 def feature_alpha_dropout(w: Writer, op: Op) -> None:
-    given = op.tensor("input")
+    given = _given(op)
     if not _idle(w, op, given):
         _alpha(w, op, given, _features(given))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..model import Op, Tensor
+from ..model import Num, Op, Tensor
 from ..writer import Writer
 from .registry import rule
 
@@ -63,19 +63,27 @@ def _layers(w: Writer, op: Op, kind: Kind, states: Sequence[Tensor]) -> None:
     x = op.tensor("input")
     if x.rank != 3 or not x.is_float:
         raise op.fail(f"an input of {x.rank} axes and type {x.dtype}")
-    dropout = op.num("dropout")
-    if op.flag("train") and dropout.constant != 0.0:
-        raise op.fail("dropout between layers in training")
+    dropped = _dropped(op)
     weights = _weights(op, projected=kind.module == "LSTM")
     home = _home(op, [item for weight in weights for item in weight.named()])
-    if home is not None:
+    if home is not None and not dropped:
         names = [w.result(result, op) for result in _results(op)]
         text = w.called(op, f"{kind.module}_from", x, *states, name=f'"{home}"')
         w.line(f"({', '.join(names)}) = {text}")
         for result, name in zip(_results(op), names, strict=True):
             w.name(result, name)
         return
-    _one_by_one(w, op, kind, weights, states)
+    _one_by_one(w, op, kind, weights, states, dropped)
+
+
+def _dropped(op: Op) -> bool:
+    """Is something dropped between layers? Each gap has a draw then."""
+    gaps = op.fixed("num_layers") - 1
+    if not op.flag("train") or not gaps or op.num("dropout").constant == 0:
+        return False
+    if len(op.draws) != gaps or not all(0 < p < 1 for p in op.num("dropout").values):
+        raise op.fail(f"{len(op.draws)} draws in dropout between {gaps + 1} layers")
+    return True
 
 
 def _results(op: Op) -> tuple[Tensor, ...]:
@@ -108,12 +116,16 @@ def _home(op: Op, weights: Sequence[tuple[str, Tensor]]) -> str | None:
     return op.path if op.path and own else None
 
 
-def _one_by_one(w: Writer, op: Op, kind: Kind, weights: Sequence[Weights], states: Sequence[Tensor]) -> None:
+def _one_by_one(
+    w: Writer, op: Op, kind: Kind, weights: Sequence[Weights], states: Sequence[Tensor], dropped: bool
+) -> None:
     x = op.tensor("input")
     batch_first = op.flag("batch_first")
     current = _swapped(w, w.of(x), w.sizes(x)) if batch_first else w.of(x)
     steps, batch = w.sizes(x)[1::-1] if batch_first else w.sizes(x)[:2]
     two_way = any(weight.reverse for weight in weights)
+    width = w.extent(op, op.out.dims[2], (*states, x))
+    sizes = (steps, batch, width)
     lasts: list[list[str]] = []
     outputs: list[str] = []
     for weight in weights:
@@ -123,11 +135,20 @@ def _one_by_one(w: Writer, op: Op, kind: Kind, weights: Sequence[Weights], state
         if weight.reverse or not two_way:
             current = _joined(w, outputs)
             outputs = []
-    width = w.extent(op, op.out.dims[2], (*states, x))
-    sizes = (steps, batch, width)
+            if dropped and weight is not weights[-1]:
+                current = _thinned(w, op, current, sizes)
     w.name(op.out, _swapped(w, current, sizes) if batch_first else current)
     for index, (result, state) in enumerate(zip(_results(op)[1:], states, strict=True)):
         _stacked(w, op, result, state, [last[index] for last in lasts])
+
+
+def _thinned(w: Writer, op: Op, given: str, sizes: Sequence[str]) -> str:
+    """After dropout, whose mask is drawn."""
+    kept, name = w.fresh("kept"), w.fresh("dropped")
+    share = w.scalar(Num(tuple(1 - p for p in op.num("dropout").values)), op)
+    w.line(f"draw {kept}[{', '.join(sizes)}]")
+    w.line(f"{name} = {given} * ({kept} / {share})")
+    return name
 
 
 def _one(w: Writer, op: Op, kind: Kind, weight: Weights, states: Sequence[Tensor], x: str) -> list[str]:
