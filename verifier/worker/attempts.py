@@ -37,8 +37,8 @@ class Attempt:
     """What one attempt showed. `elements`: distinct elements of state and inputs; `redrawable`: inputs that
     are not derived from others; `structure`: which state there is and which attributes are None, true or false,
     whatever the sizes; `leads`: which results begin with the first extent of the first input; `seconds` of a real
-    forward (None: not run); `state` and `results`: their shapes; `attrs`: plain values that a text can read; `configs`:
-    configurations of library models that were asked for by name."""
+    forward, in processor time (None: not run); `state` and `results`: their shapes; `attrs`: plain values that a text
+    can read; `configs`: configurations of library models that were asked for by name."""
 
     ok: bool
     reason: str = ""
@@ -153,10 +153,10 @@ def _run(file: File, mode: Mode, changes: Mapping[str, int]) -> tuple[Shaped, An
         built = build(file, execute(file, changes), mode)
         arguments, domains = make_inputs(file, built, changes, None)
         captured = capture(built, {})
-        started = time.perf_counter()
+        started = time.process_time()
         with Guard("running forward()", file.folder), torch.no_grad():
             returned = built.call(*arguments.args, **arguments.kwargs)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
     return Shaped(built, captured, arguments, domains, ()), returned, seconds
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import lcm
+from math import lcm, prod
 
 from ..types import Assignment, Limits, Mode
 from .attempts import Attempt, Attempts, alike, broadcast
@@ -40,6 +40,7 @@ _GROUP_S = 2.0
 _ROOMY = 100_000
 _ROOMY_S = 0.4
 _SLOW_S = 0.2
+_LARGE_INPUTS = 128 << 10
 _EXTENT = re.compile(r"window|patch|block|chunk|kernel|pool|size|len|group|head|width|height", re.IGNORECASE)
 _WINDOW = re.compile(r"window|block|chunk", re.IGNORECASE)
 
@@ -106,6 +107,7 @@ class _Search:
         self._split()
         if not self._attempts.real(self._changes()).ok:
             self._groups = together
+        self._fewer()
         first = self._changes()
         found = [first]
         for index in (1, 2):
@@ -114,6 +116,20 @@ class _Search:
             if other not in found:
                 found.append(other)
         return self._finished(self._with_smalls(found))
+
+    def _fewer(self) -> None:
+        """A batch of two, where runs are slow."""
+        if self._is_slow():
+            for group in self._groups:
+                if group.batch and group.value > 2:
+                    self._try([(group, 2)])
+
+    def _is_slow(self) -> bool:
+        """By the time of a run, or, for what has not been run, by the size of its inputs."""
+        attempt = self._attempts.at(self._changes())
+        if attempt.seconds is not None:
+            return attempt.seconds > _SLOW_S
+        return attempt.ok and sum(prod(shape) for shape in attempt.inputs.values()) > _LARGE_INPUTS
 
     def _with_smalls(self, found: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
         """Small numbers vary too: in the last assignment, or in one of their own."""
@@ -400,6 +416,8 @@ class _Search:
                 moves.append((group, 1))
                 continue
             value = group.value if group.fixed else next(iter(others(group, used, index)), group.value)
+            if group.batch and value > 3 and group.value == 2 and 3 not in used:
+                value = 3
             used.add(value)
             moves.append((group, value))
         if not self._try(moves):

@@ -33,7 +33,7 @@ def structural(first: Iterable[Block], second: Iterable[Block]) -> frozenset[str
 
 def _is_weight(block: Block, other: Block | None) -> bool:
     flat = block.flat
-    if not flat.dtype.is_floating_point or flat.numel() == 0 or not bool(flat.double().isfinite().all()):
+    if not flat.dtype.is_floating_point or flat.numel() == 0 or not bool(_exact(flat).isfinite().all()):
         return False
     if bool((flat == flat[0]).all()):
         return True
@@ -58,7 +58,8 @@ def randomised(
 def _fresh(flat: torch.Tensor, distribution: Distribution, generator: torch.Generator) -> torch.Tensor:
     if not flat.dtype.is_floating_point:  # a counter
         return torch.randint(0, _MOST_COUNTED, tuple(flat.shape), generator=generator, dtype=flat.dtype)
-    low, high = float(flat.double().min()), float(flat.double().max())
+    ends = _exact(flat).aminmax()
+    low, high = float(ends.min), float(ends.max)
     shape = tuple(flat.shape)
     positive = low == high and low > 0
     if distribution == "ties":
@@ -69,15 +70,20 @@ def _fresh(flat: torch.Tensor, distribution: Distribution, generator: torch.Gene
         spread = 0.5 * abs(low) if low else 0.25
         values = low + spread * torch.randn(shape, generator=generator, dtype=torch.float64)
     else:
-        values = _like(flat, shape, generator)
+        values = _like(flat, low, high, generator)
     return values.to(flat.dtype)
 
 
-def _like(flat: torch.Tensor, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+def _like(flat: torch.Tensor, low: float, high: float, generator: torch.Generator) -> torch.Tensor:
     """Normal values of the original's scale, of its range when it never changes sign."""
-    wide = flat.double()
-    low, high = float(wide.min()), float(wide.max())
+    shape = tuple(flat.shape)
     if low > 0 or high < 0:
         return low + (high - low) * torch.rand(shape, generator=generator, dtype=torch.float64)
-    scale = float(wide.square().mean().sqrt())
-    return torch.randn(shape, generator=generator, dtype=torch.float64) * scale
+    scale = float(flat.double().square().mean().sqrt())
+    own = torch.float32 if flat.dtype == torch.float32 else torch.float64
+    return torch.randn(shape, generator=generator, dtype=own).mul_(scale)
+
+
+def _exact(flat: torch.Tensor) -> torch.Tensor:
+    """The same values in a type that has all operators."""
+    return flat if flat.dtype in (torch.float32, torch.float64) else flat.double()

@@ -153,7 +153,9 @@ def same(left: torch.Tensor, right: torch.Tensor) -> bool:
         return False
     if torch.equal(left, right):
         return True
-    if left.dtype.is_floating_point:
-        left, right = left.to(torch.float64), right.to(torch.float64)
-        return bool(torch.equal(left.nan_to_num(nan=1.5e300), right.nan_to_num(nan=1.5e300)))
-    return bool(torch.equal(left, right))
+    if not left.dtype.is_floating_point:
+        return False
+    left, right = left.to(torch.float64), right.to(torch.float64)
+    if not bool(left.isnan().any()):
+        return False
+    return bool(torch.equal(left.nan_to_num(nan=1.5e300), right.nan_to_num(nan=1.5e300)))

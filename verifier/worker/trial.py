@@ -302,8 +302,9 @@ def _jolt(seed: int) -> Callable[[torch.Tensor], torch.Tensor]:
     """A change by 2**-52 relative, up or down by a hash of the value: equal values stay equal."""
 
     def jolt(flat: torch.Tensor) -> torch.Tensor:
-        mixed = (flat.view(torch.int64) + seed) * _ODD
-        return flat + flat * (((mixed >> 61) & 2) - 1) * _RELATIVE_STEP
+        mixed = flat.view(torch.int64) + seed
+        mixed.mul_(_ODD).bitwise_right_shift_(61).bitwise_and_(2).sub_(1)
+        return (flat * mixed).mul_(_RELATIVE_STEP).add_(flat)
 
     return jolt
 
