@@ -116,7 +116,7 @@ def _checks(console: Console, certificate: Certificate) -> None:
     rows += [("output", _leaf(leaf)) for leaf in certificate.leaves]
     listed = [
         ("not tried", certificate.untested_decisions if certificate.verdict != "unverified" else ()),
-        ("assumed", certificate.assumed_ranges),
+        ("assumed", (*certificate.assumed_ranges, *certificate.assumed_facts)),
         ("no effect", certificate.dead),
         ("unused", certificate.unused_state),
     ]

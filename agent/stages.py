@@ -236,11 +236,13 @@ def _reference(file: Path, program: ProgramChoice) -> AbstractContextManager[Ref
 def elaborated(found: Findings) -> Findings:
     """With the program at full size. Raises IRError."""
     from ..ir.load import load
+    from ..verifier.claims import without_assumed
 
     bindings = found.bindings or (found.description.bindings if found.description else None)
     if found.text is None or bindings is None:
         return found
-    return replace(found, program=load(found.text, bindings))
+    program = load(found.text, bindings)
+    return replace(found, program=program if found.certificate is None else without_assumed(program, found.certificate))
 
 
 def analysed(found: Findings, archs: Sequence[Arch], precision: str | None) -> Findings:

@@ -95,8 +95,8 @@ class LeafRecord:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """`assumed_facts` hold at every verified size and are taken to hold at full size. `coverage`, `mutation_score` and
-    `work_check` are None until something measured them."""
+    """`assumed_facts` hold at every verified size and could not be checked at full size; no bound uses them.
+    `coverage`, `mutation_score` and `work_check` are None until something measured them."""
 
     verdict: Verdict
     flags: tuple[Flag, ...]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from ..ir.dtypes import kind
 from ..ir.errors import IRError
-from ..ir.execute import execute
+from ..ir.execute import Values, execute
+from ..ir.indices import reads
 from ..ir.program import Const, Declare, Fact, Nest, Output, Program, Range, Tensor
 from . import feedback
-from .certificate import Failure
-from .types import Description, Trial
+from .certificate import Certificate, Failure
+from .types import Description, Precision, Reference, ReferenceFailed, Trial
 
 RESULT = "$holds"
+_NEVER = ""  # no key of state
+UNKNOWN = "checked at the sizes of the trials only, since its values at full size are not known"
 
 
 def broken(program: Program, trial: Trial) -> tuple[Failure, ...]:
@@ -41,7 +44,7 @@ def _range_broken(claim: Range, program: Program, trial: Trial) -> Iterator[Fail
 
 def _fact_broken(fact: Fact, program: Program, trial: Trial) -> Iterator[Failure]:
     try:
-        holds = _evaluate(fact, program, trial)
+        holds = _evaluate(fact, program, trial.values(), trial.precision)
     except IRError as error:
         yield from feedback.of_errors(error, "fact", f"in the check of a fact, with {feedback.where(trial)}")
         return
@@ -50,7 +53,48 @@ def _fact_broken(fact: Fact, program: Program, trial: Trial) -> Iterator[Failure
         yield _failure("fact", f"{reason}\n    with {feedback.where(trial)}", fact)
 
 
-def _evaluate(fact: Fact, program: Program, trial: Trial) -> bool:
+def at_full_size(program: Program, reference: Reference) -> tuple[tuple[Failure, ...], tuple[str, ...]]:
+    """Facts of the program at full size that are false there, and those that could not be checked, with a reason."""
+    keys = {fact: _state_keys(fact, program) for fact in program.facts}
+    wanted = frozenset(key for found in keys.values() for key in found)
+    try:
+        values = Values(state=reference.known_state(wanted) if wanted else {})
+    except ReferenceFailed:
+        values = Values()
+    known = [fact for fact, needed in keys.items() if needed <= set(values.state)]
+    failures = {failure.statement: failure for fact in known for failure in _false_at_full_size(fact, program, values)}
+    return tuple(failures.values()), assumed(fact for fact in program.facts if fact not in known)
+
+
+def assumed(facts: Iterable[Fact]) -> tuple[str, ...]:
+    return tuple(f"{feedback.show_source(fact.source)}: {UNKNOWN}" for fact in facts)
+
+
+def without_assumed(program: Program, certificate: Certificate) -> Program:
+    """With those facts only that the certificate says to hold at full size."""
+    lines = certificate.assumed_facts
+    kept = [f for f in program.facts if not any(line.startswith(feedback.show_source(f.source)) for line in lines)]
+    return replace(program, facts=tuple(kept))
+
+
+def _state_keys(fact: Fact, program: Program) -> frozenset[str]:
+    externals = [program.tensors[name].external for name in {fact.tensor, *(read.tensor for read in reads(fact.claim))}]
+    return frozenset(external.key if external.kind == "state" else _NEVER for external in externals if external)
+
+
+def _false_at_full_size(fact: Fact, program: Program, values: Values) -> Iterator[Failure]:
+    try:
+        holds = _evaluate(fact, program, values, "promoted")
+    except IRError as error:
+        yield from feedback.of_errors(error, "fact", "in the check of a fact at full size")
+        return
+    if not holds:
+        shape = list(program.tensors[fact.tensor].shape)
+        reason = f"the fact about `{fact.tensor}` is false for the values captured at full size {shape}"
+        yield _failure("fact", reason, fact)
+
+
+def _evaluate(fact: Fact, program: Program, values: Values, precision: Precision) -> bool:
     """A program of one nest: the claim, joined by `and` over all its points."""
     result = Tensor(RESULT, (), "bool")
     body = (
@@ -58,10 +102,11 @@ def _evaluate(fact: Fact, program: Program, trial: Trial) -> bool:
         Nest(fact.loops, None, RESULT, (), "and", fact.claim, fact.source),
     )
     outputs = (Output("result", "", RESULT, None, "bool", fact.source),)
-    tensors = {name: tensor for name, tensor in program.tensors.items() if tensor.external}
+    used = {fact.tensor, *(read.tensor for read in reads(fact.claim))}
+    tensors = {name: tensor for name, tensor in program.tensors.items() if name in used}
     check = replace(program, tensors={**tensors, RESULT: result}, body=body, outputs=outputs, ranges=(), facts=())
     with np.errstate(all="ignore"):
-        return bool(np.asarray(execute(check, trial.values(), precision=trial.precision).outputs[0]).item())
+        return bool(np.asarray(execute(check, values, precision=precision).outputs[0]).item())
 
 
 def too_narrow(program: Program, description: Description) -> Iterator[Failure]:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import BufferedReader
@@ -168,6 +168,10 @@ class RunningReference:
         result, _ = self._ask(request, f"running it at {assignment.label}")
         values = tuple(tuple(item) for item in result["values"])
         return Feeding(values, tuple(tuple(item) for item in result["feeds"]), result["leaves"])
+
+    def known_state(self, names: Collection[str]) -> Mapping[str, Array]:
+        result, arrays = self._ask({"do": "known_state", "names": sorted(names)}, "finding values at full size")
+        return {name: arrays[index] for name, index in result["state"].items()}
 
     def trace(self, changes: Mapping[str, int]) -> Traced:
         result, _ = self._ask({"do": "trace", "changes": dict(changes)}, "recording its operators")

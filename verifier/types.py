@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -186,6 +186,11 @@ class Reference(Protocol):
     def trial(self, assignment: Assignment, seed: int, distribution: Distribution, precision: Precision) -> Trial: ...
 
     def feeding(self, assignment: Assignment, seed: int, distribution: Distribution) -> Feeding: ...
+
+    def known_state(self, names: Collection[str]) -> Mapping[str, Array]:
+        """Values at full size, typed as in trials, of those state entries that the constructor makes from nothing but
+        numbers. Entries whose value may depend on a draw, and what is too large, are missing."""
+        ...
 
     def trace(self, changes: Mapping[str, int]) -> Traced:
         """The operators of one run at these literals of the source ({}: the full size), without memory."""

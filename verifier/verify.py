@@ -94,7 +94,10 @@ def verify(
         raise ReferenceFailed(done.skipped[0])
     if not done.failed and not failures:
         done = _more_trials(session, done, seed, trials)
-    certificate = _certificate(description, text, assignments, done, failures, full)
+    assumed = claims.assumed(full.facts)
+    if full.facts and not done.failed and not failures:
+        failures, assumed = claims.at_full_size(full, reference)
+    certificate = replace(_certificate(description, text, assignments, done, failures, full), assumed_facts=assumed)
     return _with_constants(session, certificate, done)
 
 
@@ -234,7 +237,6 @@ def _certificate(
         failures=failures,
         untested_decisions=untested,
         assumed_ranges=() if full is None else tuple(feedback.show_source(claim.source) for claim in full.ranges),
-        assumed_facts=() if full is None else tuple(feedback.show_source(fact.source) for fact in full.facts),
         dead=dead,
         unused_state=unused,
         warnings=_warnings(description, done, unused),

@@ -1,6 +1,7 @@
 """Claims about captured masks: which entries are triangles, and the `fact` lines that say so.
 
-A recording has no values. What runs of the original at small sizes hold suggests a claim; the verifier checks it."""
+A recording has no values. Claimed is what the captured tensor holds at full size, where that can be known, and in runs
+of the original at small sizes; the verifier checks it again."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def with_facts(text: str, reference: Reference, recording: Traced) -> str:
     return "\n".join(line for given in text.split("\n") for line in _with_fact(given, triangles, free))
 
 
-def _with_fact(line: str, triangles: Mapping[str, Triangle], free: list[str]) -> Iterator[str]:
+def _with_fact(line: str, triangles: Mapping[str, Triangle | None], free: list[str]) -> Iterator[str]:
     yield line
     match = _PARAM.match(line)
     if match is None:
@@ -62,11 +63,12 @@ def _with_fact(line: str, triangles: Mapping[str, Triangle], free: list[str]) ->
     pattern = re.compile(re.sub(r"\\\{\w+\\\}", ".+", re.escape(path)))
     found = {triangle for name, triangle in triangles.items() if pattern.fullmatch(name)}
     rank = match["sizes"].count(",") + 1
-    if len(found) != 1 or len(free) < rank:
+    claim = found.pop() if len(found) == 1 else None
+    if claim is None or len(free) < rank:
         return
     i, j, *lead = free[:rank]
     index = ", ".join((*lead, i, j))
-    yield f"{match['indent']}fact {match['name']}[{index}] == {found.pop().text(i, j)}"
+    yield f"{match['indent']}fact {match['name']}[{index}] == {claim.text(i, j)}"
 
 
 def masks(recording: Traced) -> frozenset[str]:
@@ -93,17 +95,22 @@ def _refs(arguments: Iterable[Argument]) -> Iterator[Ref]:
             yield from _refs(argument)
 
 
-def _triangles(reference: Reference, paths: frozenset[str]) -> Mapping[str, Triangle]:
-    """What all of some runs of the original agree on; nothing where it does not run."""
+def _triangles(reference: Reference, paths: frozenset[str]) -> Mapping[str, Triangle | None]:
+    """What the values at full size and some runs of the original that hold the entry agree on. None where they do not,
+    and where those at full size are not known: a band may look like a triangle at small sizes. Nothing where the
+    original does not run."""
     if not paths:
         return {}
     try:
         trials = [reference.trial(a, 0, "normal", "promoted") for a in reference.assignments()[:_ASSIGNMENTS]]
+        full = reference.known_state(paths)
     except ReferenceFailed:
         return {}
     runs = [{path: triangle(t.state[path]) for path in paths if path in t.state} for t in trials]
-    first = runs[0] if runs else {}
-    return {p: t for p, t in first.items() if t is not None and all(run.get(p) == t for run in runs)}
+    claims = {path: triangle(full[path]) if path in full else None for path in paths}
+    return {
+        path: claim if all(run.get(path, claim) == claim for run in runs) else None for path, claim in claims.items()
+    }
 
 
 def triangle(values: Array) -> Triangle | None:
@@ -114,11 +121,12 @@ def triangle(values: Array) -> Triangle | None:
     matrix = matrices[0]
     if not all(np.array_equal(matrix, other) for other in matrices[1:]):
         return None
-    i, j = np.indices(matrix.shape)
-    for relation, where in (("<=", j <= i), ("<", j < i)):
-        inside, outside = matrix[where], matrix[~where]
-        if inside.size and outside.size and (inside == inside[0]).all() and (outside == outside[0]).all():
-            return _named(relation, inside[0].item(), outside[0].item())
+    inside, outside = matrix[1, 0], matrix[0, -1]
+    for relation, first in (("<=", 1), ("<", 0)):
+        if all(
+            (row[: i + first] == inside).all() and (row[i + first :] == outside).all() for i, row in enumerate(matrix)
+        ):
+            return _named(relation, inside.item(), outside.item())
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from solar_agent.agent.builtin import translate
 from solar_agent.agent.builtin.facts import Triangle, triangle
 from solar_agent.analysis.count import count
 from solar_agent.ir.load import load
+from solar_agent.verifier.claims import without_assumed
 from solar_agent.verifier.reference import open_reference, open_zygote
 from solar_agent.verifier.verify import verify
 from solar_agent.verifier.zygote import Zygote
@@ -105,9 +107,60 @@ def test_masked_attention_is_counted_as_a_triangle(form: str, tmp_path: Path, wo
         certificate = verify(reference, text)
         counts = count(load(text, reference.describe().bindings))
     assert certificate.verdict == "verified", certificate.feedback()
-    assert "fact " in text
+    assert "fact " in text and certificate.assumed_facts == ()
     batch, length, size, heads = 2, 24, 48, 3
     projections = 2 * batch * length * size * 3 * size
     square = 2 * batch * heads * length * length * (size // heads)
     assert counts.macs_nominal == projections + 2 * square
     assert counts.macs == projections + 2 * square * (length + 1) // (2 * length)
+
+
+BAND = """
+import torch
+from torch import nn
+
+N = 300
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        lower = torch.tril(torch.ones(N, N, dtype=torch.bool))
+        self.register_buffer("band", lower ^ torch.tril(lower, -100))
+        self.register_buffer("lower", lower)
+        self.register_buffer("drawn", lower & (torch.rand(N, N) < 2))
+
+    def forward(self, x):
+        scores = x @ x.transpose(1, 2)
+        banded = scores.masked_fill(~self.band, 0) + scores.masked_fill(self.lower == 0, 1)
+        return banded + scores.masked_fill(~self.drawn, 2)
+
+
+def get_inputs():
+    return [torch.randn(2, N, 7)]
+"""
+
+
+def test_a_band_wider_than_the_small_sizes_is_no_triangle(tmp_path: Path, workers: Zygote) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(BAND)
+    with open_reference(path, zygote=workers) as reference:
+        trial = reference.trial(reference.assignments()[0], 0, "normal", "promoted")
+        text = translate(reference)
+        certificate = verify(reference, text)
+        line = next(line for line in text.split("\n") if line.startswith("fact lower"))
+        claims = {
+            name: text.replace(f"{line}\n", "").replace("\noutput ", f"\n{line.replace('lower', name)}\noutput ", 1)
+            for name in ("band", "drawn")
+        }
+        assert "param band" in text and "param drawn" in text
+        wrong, unknown = (verify(reference, claims[name]) for name in ("band", "drawn"))
+    assert {triangle(trial.state[name]) for name in ("band", "lower", "drawn")} == {Triangle("<=", True, False)}
+    assert re.findall(r"^fact (\w+)", text, re.MULTILINE) == ["lower"]
+    assert (certificate.verdict, certificate.assumed_facts) == ("verified", ()), certificate.feedback()
+    assert (wrong.exit_code, wrong.failures[0].kind) == (20, "fact") and "full size [300, 300]" in wrong.feedback()
+    assert unknown.verdict == "verified", unknown.feedback()
+    assert len(unknown.assumed_facts) == 1 and "trials only" in unknown.assumed_facts[0]
+    program = load(claims["drawn"], reference.describe().bindings)
+    assert len(program.facts) == 1 and without_assumed(program, unknown).facts == ()
+    assert without_assumed(load(text, reference.describe().bindings), certificate).facts != ()

@@ -52,6 +52,23 @@ def test_what_is_written_to_is_known_no_longer(change):
                 tensor.sum().item()
 
 
+def test_what_is_made_from_something_that_was_written_to_is_known_no_longer():
+    with Placed("meta"), Known():
+        first = torch.full((2,), 3.0)
+        second = first + 1
+        first.add_(1)
+        with pytest.raises(RuntimeError, match="meta"):
+            second.sum().item()
+
+
+def test_a_list_that_changes_after_its_tensor_was_made_does_not_change_that():
+    with Placed("meta"), Known():
+        sizes = [2, 3]
+        made = torch.zeros(3).new_ones(sizes)
+        sizes[0] = 5
+        assert made.sum().item() == 6
+
+
 def test_inputs_and_draws_are_not_known():
     x = torch.rand(3, device="meta")
     with Placed("meta"), Known():

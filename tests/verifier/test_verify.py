@@ -27,6 +27,7 @@ class Original:
     full: dict = field(default_factory=lambda: dict(FULL))
     trials: list = field(default_factory=list)
     warnings: tuple = ()
+    known: dict = field(default_factory=dict)
 
     def bindings(self, sizes):
         def tensor(name, axes):
@@ -103,6 +104,12 @@ class Original:
             leaves = tuple(self.measured(a, b) for a, b in zip(leaves, self.leaves(*nudged), strict=True))
         bindings = self.bindings(assignment.changes)
         return Trial(assignment, seed, distribution, precision, bindings, inputs, state, (), leaves)
+
+    def feeding(self, assignment, seed, distribution):
+        raise ReferenceFailed("its values are not followed")
+
+    def known_state(self, names):
+        return {name: array for name, array in self.known.items() if name in names}
 
     @staticmethod
     def nudge(array, rng):
@@ -381,7 +388,15 @@ output y
 """
     certificate = verify(reference, text.format(relation="j <= i"))
     assert certificate.verdict == "verified", certificate.feedback()
-    assert "fact m[i, j]" in certificate.assumed_facts[0]
+    assert "fact m[i, j]" in certificate.assumed_facts[0] and "trials only" in certificate.assumed_facts[0]
+    reference.known = {"mask": np.tril(np.ones((512, 512)))}
+    held = verify(reference, text.format(relation="j <= i"))
+    assert (held.verdict, held.assumed_facts) == ("verified", ())
+    reference.known = {"mask": np.triu(np.tril(np.ones((512, 512))), -256)}
+    band = verify(reference, text.format(relation="j <= i"))
+    assert (band.verdict, band.exit_code, band.assumed_facts) == ("unverified", 20, ())
+    assert (band.failures[0].kind, band.failures[0].statement) == ("fact", 4)
+    assert "at full size [512, 512]" in band.feedback()
     wrong = verify(reference, text.format(relation="j < i"))
     assert wrong.verdict == "unverified"
     assert (wrong.failures[0].kind, wrong.failures[0].statement) == ("fact", 4)

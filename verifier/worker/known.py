@@ -61,7 +61,7 @@ class Known(TorchFunctionMode):  # type: ignore[misc]
 
     def _note(self, result: torch.Tensor, func: Any, args: Any, kwargs: Any) -> None:  # noqa: ANN401
         if result.numel() <= _MOST_ELEMENTS and len(self._made) < _MOST_KNOWN and id(result) not in self._made:
-            self._made[id(result)] = _Made(result, func, tuple(args), dict(kwargs))
+            self._made[id(result)] = _Made(result, func, _copied(tuple(args)), _copied(dict(kwargs)))
 
     def _forget(self, target: Any) -> None:  # noqa: ANN401
         """It was written to: its value, and that of everything in the same memory, is no longer known."""
@@ -73,8 +73,21 @@ class Known(TorchFunctionMode):  # type: ignore[misc]
             del self._made[key]
 
     def _all_known(self, args: Any) -> bool:  # noqa: ANN401
+        """Also what they were made from: one of those may have been written to since."""
         tensors = list(_tensors(args))
-        return bool(tensors) and all(item.is_meta and id(item) in self._made for item in tensors)
+        return bool(tensors) and all(item.is_meta and self._stands(item, set()) for item in tensors)
+
+    def _stands(self, tensor: torch.Tensor, seen: set[int]) -> bool:
+        open_ = [tensor]
+        while open_:
+            item = open_.pop()
+            if id(item) not in self._made:
+                return False
+            made = self._made[id(item)]
+            if id(item) not in seen and getattr(made.func, "__name__", "") not in _SHAPED:
+                open_ += _tensors((*made.args, *made.kwargs.values()))
+            seen.add(id(item))
+        return True
 
     def _valued(self, func: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
         with _disable_current_modes(), torch._C.DisableTorchFunction():
@@ -101,6 +114,13 @@ class Known(TorchFunctionMode):  # type: ignore[misc]
             like = torch.empty(made.args[0].shape, dtype=made.args[0].dtype)
             return made.func(like, *made.args[1:], **{**kwargs, "device": "cpu"})
         return made.func(*(self._on_cpu(item, done) for item in made.args), **kwargs)
+
+
+def _copied(item: Any) -> Any:  # noqa: ANN401
+    """The program may change its lists afterwards."""
+    if isinstance(item, dict):
+        return {key: _copied(part) for key, part in item.items()}
+    return type(item)(_copied(part) for part in item) if type(item) in (tuple, list) else item
 
 
 def _tensors(items: Any) -> Any:  # noqa: ANN401

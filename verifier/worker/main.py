@@ -91,6 +91,8 @@ def _dispatch(session: Any, request: Mapping[str, Any], arrays: Arrays) -> dict[
                 "seconds": done.seconds,
                 "warnings": done.warnings,
             }
+        case "known_state":
+            return {"state": arrays.add_all(session.known_state(request["names"]))}
         case "trace":
             return traced_to_plain(session.trace(request["changes"]))
         case "feeding":

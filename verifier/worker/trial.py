@@ -399,6 +399,11 @@ def _values(blocks: Iterable[Block], flat: Callable[[Block], torch.Tensor]) -> d
     return found
 
 
+def own_values(prepared: Prepared) -> dict[str, Array]:
+    """State as the constructor left it."""
+    return _values(prepared.blocks, lambda block: block.flat)
+
+
 def _literal_values(seen: Watched) -> dict[str, Array]:
     return {f"made.{index}": values(literal) for index, literal in enumerate(seen.literals)}
 
