@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -113,7 +114,7 @@ def converted(node: Node, dtype: str | None) -> Node:
 def apply_node(ctx: Context, expr: Apply, args: list[Node]) -> Node:
     types = operand_types(expr.op, [node.dtype for node in args], expr.dtype)
     shape = joint_shape([node.shape for node in args])
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     nodes = [_hoisted(converted(node, dtype), size) for node, dtype in zip(args, types, strict=True)]
     short = constant_power(expr)
     function = function_of(expr.op) if short is None else short

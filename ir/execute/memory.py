@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -118,7 +119,7 @@ class Memory:
         if slot.array is not None and slot.owned:
             return slot.array
         shape, dtype = slot.tensor.shape, NUMPY_TYPES[slot.tensor.dtype]
-        self.budget.demand(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, f"tensor {name}", source)
+        self.budget.demand(math.prod(shape) * dtype.itemsize, f"tensor {name}", source)
         if not clear:
             array, slot.written = np.empty(shape, dtype), None
         elif slot.array is not None:
