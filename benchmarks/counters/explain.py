@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from accounts import Account, Cost, Layer
+from accounts import CELLS, Account, Cost, Layer
 from sums import joined, value
 
 REASONS = {
@@ -16,6 +16,7 @@ REASONS = {
     "unneeded": "positions that no output depends on",
     "bias": "additions of a bias, counted as multiply-adds",
     "uncounted": "products of operators that the counter has no rule for",
+    "dropped": "operators that no result hangs on, which torch.jit leaves out of its trace",
     "rounding": "numpy.einsum_path prints four digits, and the counter reads them",
     "extra": "operators without multiply-adds that are counted all the same",
     "formula": "a formula for the whole layer stands in place of its products; it counts biases and gates too",
@@ -78,14 +79,17 @@ def _nothing(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
 
 def _fvcore(made: Gap, answer: Mapping[str, Any], account: Account) -> None:
     parts = dict(answer["parts"])
+    dropped = Counter(cost.nominal for cost in account.costs if cost.needed == "0")
+    made.add("dropped", "dropped", dropped, -1)
+    costs = [cost for cost in account.costs if cost.needed != "0"]
     counted = sum(parts.pop(name, 0) for name in FVCORE_PRODUCTS)
-    known = [cost for cost in account.costs if cost.kind == "product" and _packet(cost) in PRODUCTS]
+    known = [cost for cost in costs if _packet(cost) in (*PRODUCTS, *CELLS)]
     parts.pop("conv", None)
-    rest = [cost for cost in account.costs if cost not in known and cost.kind not in ("einsum", *_CONVOLUTIONS)]
+    rest = [cost for cost in costs if cost not in known and cost.kind not in ("einsum", *_CONVOLUTIONS)]
     _uncounted(made, rest)
     if (left := counted - sum(value(cost.nominal) for cost in known)) != 0:
-        made.add("path", "other_products", str(abs(left)), 1 if left > 0 else -1)
-    _rounded(made, parts.pop("einsum", 0), [cost for cost in account.costs if cost.kind == "einsum"])
+        made.add("unexplained", "other_products", str(abs(left)), 1 if left > 0 else -1)
+    _rounded(made, parts.pop("einsum", 0), [cost for cost in costs if cost.kind == "einsum"])
     layers = Counter[tuple[str, str]]()
     for layer in account.layers:
         layers[layer.name.removeprefix("aten."), _fvcore_layer(layer)] += 1

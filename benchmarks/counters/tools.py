@@ -34,7 +34,9 @@ Counted = dict[str, Any]
 RECORDING_S = 120.0
 NOT_INSTALLED = {"fails": "not installed"}
 _kept: list[Any] = []
-SAME_SHAPE = (torch.ops.aten.sigmoid.default, torch.ops.aten.tanh.default)
+ATEN = torch.ops.aten
+SAME_SHAPE = (ATEN.sigmoid.default, ATEN.tanh.default, ATEN.add.Tensor, ATEN.mul.Tensor, ATEN.sub.Tensor)
+IN_PLACE = (ATEN.sigmoid_.default, ATEN.tanh_.default, ATEN.add_.Tensor, ATEN.mul_.Tensor, ATEN.sub_.Tensor)
 
 
 class Kernels(TorchDispatchMode):
@@ -44,13 +46,25 @@ class Kernels(TorchDispatchMode):
     running = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in SAME_SHAPE and args[0].is_meta:
+        if func in SAME_SHAPE and _are_alike(args):
             return torch.empty_like(args[0])
+        if func in IN_PLACE and _are_alike(args):
+            return args[0]
+        if func is ATEN.addmm.default and args[0].is_meta:
+            return args[1].new_empty((args[1].shape[0], args[2].shape[1]))
         Kernels.running += 1
         try:
             return func(*args, **(kwargs or {}))
         finally:
             Kernels.running -= 1
+
+
+def _are_alike(args: Any) -> bool:
+    """Operands that need no broadcasting and no promotion."""
+    first = args[0]
+    return first.is_meta and all(
+        isinstance(item, torch.Tensor) and item.shape == first.shape and item.dtype == first.dtype for item in args[1:]
+    )
 
 
 def _traceable() -> None:
