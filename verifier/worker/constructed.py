@@ -165,7 +165,8 @@ class Noting(TorchDispatchMode):  # type: ignore[misc]
 
     def _is_whole(self, tensor: torch.Tensor) -> bool:
         """Does it fill its memory, each element once?"""
-        return tensor.is_contiguous() and tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
+        size = tensor.numel() * tensor.element_size()
+        return bool(tensor.is_contiguous() and size == tensor.untyped_storage().nbytes())
 
     def _frozen(self, item: Any, placed: Mapping[int, Place]) -> Any:  # noqa: ANN401
         """A Place for a tensor on the meta device; a copy of one with values."""
