@@ -40,7 +40,7 @@ def places_of(runs: Sequence[Run]) -> list[tuple[int, str]]:
 
 
 def entry(path: str, inner: str, at: str | None) -> str:
-    """The path of an entry as text, `path` being that of the turn's module; `at`: the number of a group's first layer."""
+    """The path of an entry as text; `path`: of the turn's module, `at`: the number of a group's first layer."""
     home = f"{path}." if path else ""
     if at is None:
         return home + inner
