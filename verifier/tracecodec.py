@@ -39,6 +39,7 @@ def traced_to_plain(traced: Traced) -> dict[str, Any]:
         "final_state": dict(traced.final_state),
         "drawn": list(traced.drawn.items()),
         "loose_draws": traced.loose_draws,
+        "literals": dict(traced.literals),
     }
 
 
@@ -97,6 +98,7 @@ def traced_from_plain(plain: Mapping[str, Any]) -> Traced:
         final_state=dict(plain["final_state"]),
         drawn={operator: tuple(made) for operator, made in plain["drawn"]},
         loose_draws=tuple(plain["loose_draws"]),
+        literals=dict(plain["literals"]),
     )
 
 

@@ -86,6 +86,7 @@ class Traced:
     `drawn`: number of an operator -> draws (indices of `bindings.draws`) made inside it, in order, also when its result
     is not the draw itself (dropout). `draws`: value -> draw, where the result of an operator of one draw is that draw.
     `loose_draws`: draws that no operator made (random, numpy.random): what they gave stands in arguments as a number.
+    `literals`: of tensor literals of one number ("made.k"), that number.
     `final_state`: entries that name another tensor object at the end (`self.h = new`), path -> value."""
 
     values: tuple[Value, ...]
@@ -99,3 +100,4 @@ class Traced:
     final_state: Mapping[str, int] = field(default_factory=dict)
     drawn: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     loose_draws: tuple[int, ...] = ()
+    literals: Mapping[str, Scalar] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Library layers that repeat in a sequence (Linear, ReLU, Linear, ReLU, …): groups of them as turns of one run.
+"""Layers that repeat in a sequence (Linear, ReLU, Linear, ReLU, …): groups of them as turns of one run.
 
 Only looked for where recordings differ in how many there are; otherwise every layer is written out."""
 
@@ -26,10 +26,18 @@ def grouped(region: Region, readers: Readers, blocks: Sequence[Block]) -> list[I
     found: list[Item] = []
     index = 0
     while index < len(items):
-        run = _longest(items, index, region, readers) or _single(items, index, region, blocks)
-        found.append(run or items[index])
-        index += sum(len(turn.items) for turn in run.turns) if run else 1
+        runs = [_longest(items, index, region, readers), _single(items, index, region, blocks)]
+        run = max((run for run in runs if run is not None), key=lambda run: run.length, default=None)
+        length = sum(len(turn.items) for turn in run.turns) if run else 1
+        found.extend(items[index : index + length] if run is None or _plain(run) else [run])
+        index += length
     return found
+
+
+def _plain(run: Run) -> bool:
+    """One module of the user's after the other, all alike: no group."""
+    items = run.turns[0].items
+    return len(items) == 1 and isinstance(items[0], Region) and not items[0].library
 
 
 def blocks_of(region: Region) -> Iterator[Block]:
@@ -45,8 +53,8 @@ def blocks_of(region: Region) -> Iterator[Block]:
 
 
 def _place(item: Item) -> tuple[str, int] | None:
-    """Path of the sequence that a library layer stands in, and its number there."""
-    if not isinstance(item, Region) or not item.library:
+    """Path of the sequence that a module stands in, and its number there."""
+    if not isinstance(item, Region):
         return None
     head, _, last = item.path.rpartition(".")
     return (head, int(last)) if last.isdigit() else None

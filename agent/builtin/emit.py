@@ -15,7 +15,7 @@ from .model import Arg, Attributes, Module, Num, Op, Symbol, Tensor, Untranslata
 from .names import Names
 from .rules import apply
 from .ssa import Flat, Node
-from .structure import Item, Readers, Region, Run, own_state, relative
+from .structure import Item, Readers, Region, Run, own_state, relative, state_numbers
 from .writer import Writer, symbols_over
 
 Values = tuple[int, ...]
@@ -275,14 +275,19 @@ class Emitter:
         fed = _fed_by(function, runs)
         carried: dict[int, str] = {}
         arguments = []
+        entries: dict[str, tuple[int, ...]] = {}
         for positions, place in zip(function.slots, fed, strict=True):
+            if place is None and _differs(runs, positions[0]):
+                arguments.append(w.fresh("entry"))
+                entries[arguments[-1]] = positions
+                continue
             source = w.of(used[positions[0]])
             if place is not None:
                 carried[place] = w.fresh(function.name)
                 w.line(f"{carried[place]} = {source}")
             arguments.append(source if place is None else carried[place])
         names = {place: carried.get(place) or w.fresh(function.name) for place in function.results}
-        self._repeat(scope, function, runs, counts, arguments, list(names.values()))
+        self._repeat(scope, function, runs, counts, arguments, list(names.values()), entries)
         for place, name in names.items():
             w.name(scope.make(tuple(run.turns[-1].made[place] for run in runs)), name)
 
@@ -294,7 +299,9 @@ class Emitter:
         counts: Num,
         arguments: Sequence[str],
         names: Sequence[str],
+        entries: Mapping[str, tuple[int, ...]],
     ) -> None:
+        """`entries`: arguments that are another entry of a list of state in every turn: positions in `uses`."""
         w = scope.writer
         first = runs[0].first
         if any(run.first != first for run in runs):
@@ -317,6 +324,8 @@ class Emitter:
             rounds = zip(range(first, first + len(runs[0].turns)), *listed.values(), strict=True)
             span = f"[{', '.join(_group([str(number), *values]) for number, *values in rounds)}]"
         with w.block(f"repeat {_group([index, *listed])} in {span}:"):
+            for name, positions in entries.items():
+                w.line(_entry(scope, runs, name, positions[0], turn, where))
             w.line(f"{_group(names)} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
 
     # -- loops ----------------------------------------------------------------------------------------------------
@@ -332,6 +341,29 @@ def _at(run: Run, index: str) -> str:
     if run.step == 1:
         return index
     return f"{run.first} + {run.step}*{index}" if run.first else f"{run.step}*{index}"
+
+
+def _differs(runs: Sequence[Run], position: int) -> bool:
+    return any(turn.uses[position] != run.turns[0].uses[position] for run in runs for turn in run.turns)
+
+
+def _entry(scope: Scope, runs: Sequence[Run], name: str, position: int, turn: Symbol, op: Op) -> str:
+    """`param entry = "scales.{i}"[N]`"""
+    found = []
+    for run in runs:
+        values = [turn.uses[position] for turn in run.turns]
+        flat = run.turns[0].flat
+        numbers = state_numbers(flat, values)
+        if numbers is None or any(flat.kinds[value] != flat.kinds[values[0]] for value in values):
+            raise op.fail("layers read state that is no list of equal tensors")
+        found.append(numbers)
+    if any(head != found[0][0] for head, _ in found):
+        raise op.fail("layers read state from other lists at other sizes")
+    tensor = scope.tensor(tuple(run.turns[0].uses[position] for run in runs))
+    w = scope.writer
+    child = _over(w, [sample for sample, (_, numbers) in enumerate(found) for _ in numbers], [turn])
+    number = child.number(Num(tuple(number for _, numbers in found for number in numbers)), op)
+    return f'param {name} = "{found[0][0]}.{{{number}}}"[{", ".join(w.bound(tensor))}]'
 
 
 def _over(writer: Writer, index: Sequence[int], extra: Sequence[Symbol]) -> Writer:

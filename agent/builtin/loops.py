@@ -5,7 +5,8 @@ changes or what the turn before made, and what its turns make is read only after
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...verifier.traced import Argument, Ref
@@ -34,9 +35,11 @@ def rolled(region: Region, readers: Readers, hints: Sequence[Hint], fewest: int)
     index = 0
     while index < len(items):
         found = _longest(keys, index)
-        if found and found[1] < fewest and not _hinted(items[index : index + found[0]], region, hints):
+        hinted = found is not None and _hinted(items[index : index + found[0]], region, hints)
+        if found and found[1] < fewest and not hinted:
             found = None
-        run = _run(items, index, *found, region, readers) if found else None
+        apart = hinted or fewest < MANY
+        run = _run(items, index, *found, region, readers, apart) if found else None
         if run is None:
             found, run = _single(items, index, region, readers, hints)
         if run is None:
@@ -56,21 +59,27 @@ def _hinted(part: Sequence[Item], region: Region, hints: Sequence[Hint]) -> bool
 
 
 def varying(roots: Sequence[Region]) -> list[Hint]:
-    """The loops that have more turns in some recordings than in others, or are not seen in some."""
-    counts: dict[Hint, list[set[int]]] = {}
+    """The loops that have more turns in some recordings than in others, or are not seen though the module is there."""
+    counts: dict[tuple[Hint, str], list[set[int]]] = {}
     for number, root in enumerate(roots):
-        for hint, count in counted_loops(root):
-            counts.setdefault(hint, [set() for _ in roots])[number].add(count)
-    return [hint for hint, seen in counts.items() if any(item != seen[0] for item in seen)]
+        for hint, path, count in counted_loops(root):
+            counts.setdefault((hint, path), [set() for _ in roots])[number].add(count)
+    modules = [{call.path for call in root.flat.calls} for root in roots]
+    found = []
+    for (hint, path), seen in counts.items():
+        here = [item for item, paths in zip(seen, modules, strict=True) if path in paths]
+        if any(item != here[0] for item in here):
+            found.append(hint)
+    return found
 
 
-def counted_loops(region: Region) -> Iterator[tuple[Hint, int]]:
-    """Hints with the numbers of turns."""
+def counted_loops(region: Region) -> Iterator[tuple[Hint, str, int]]:
+    """Hints with the paths of their modules and the numbers of turns."""
     for item in region.items:
         match item:
             case Run(kind="loop", turns=turns):
                 body = tuple(_form(inner, turns[0]) for inner in turns[0].items)
-                yield Hint(body, tuple(sorted(item.families))), len(turns)
+                yield Hint(body, tuple(sorted(item.families))), item.form, len(turns)
             case Run(turns=turns):
                 for turn in turns:
                     yield from counted_loops(turn)
@@ -84,7 +93,7 @@ def _single(
     for hint in hints:
         period = len(hint.body)
         if tuple(_form(item, region) for item in items[index : index + period]) == hint.body:
-            run = _run(items, index, period, 1, region, readers, hint)
+            run = _run(items, index, period, 1, region, readers, True, hint)
             if run is not None:
                 return (period, 1), run
     return (0, 0), None
@@ -141,22 +150,26 @@ def _run(
     count: int,
     region: Region,
     readers: Readers,
+    apart: bool,
     hint: Hint | None = None,
 ) -> Run | None:
+    """`apart`: also if no turn reads what another made."""
     turns = []
     for turn in range(count):
         part = items[start + turn * period : start + (turn + 1) * period]
         body = Region(region.flat, region.path, "loop", list(part))
         describe(body)
         turns.append(body)
-    if any(turn.key != turns[0].key for turn in turns):
+    if any(turn.key != turns[0].key or any(node.draws for node in walk(turn)) for turn in turns):
         return None
     slots = slots_of(turns)
-    if slots is None or (hint is None and not any(slot.fed_by is not None for slot in slots)):
+    if slots is None:
         return None
     rest = items[start + period * count :]
     families = _families(turns, rest, readers)
     if families is None or (hint is not None and tuple(families) != hint.families):
+        return None
+    if hint is None and not any(slot.fed_by is not None for slot in slots) and not (apart and families):
         return None
     numbers = {}
     for place in families:
@@ -173,13 +186,14 @@ def _families(turns: Sequence[Region], rest: Sequence[Item], readers: Readers) -
     found = []
     for place in range(len(turns[0].made)):
         values = [turn.made[place] for turn in turns]
+        holders = {key for key in _readers_in(values, readers, collectors) if _holds(collectors[key], values)}
         collected = False
         for index, value in enumerate(values):
             inside = nodes[index] | (nodes[index + 1] if index + 1 < len(turns) else set())
             for reader in readers.get(value, ()):
                 if id(reader) in inside:
                     continue
-                if id(reader) in collectors and _holds(collectors[id(reader)], values):
+                if id(reader) in holders:
                     collected = True
                 elif index < len(turns) - 1:
                     return None
@@ -188,11 +202,33 @@ def _families(turns: Sequence[Region], rest: Sequence[Item], readers: Readers) -
     return found
 
 
-def _holds(node: Node, values: Sequence[int]) -> bool:
-    """Is the collector's list exactly these values, forwards or backwards?"""
+def _readers_in(values: Sequence[int], readers: Readers, nodes: Mapping[int, Node]) -> set[int]:
+    return {id(reader) for value in values for reader in readers.get(value, ())} & set(nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Which turns' values a collector's list holds: all from `start` on in steps, forwards or backwards."""
+
+    start: int
+    step: int
+    backwards: bool
+
+
+def _holds(node: Node, values: Sequence[int]) -> _Held | None:
+    """None when the list is not of these values, or leaves out some at the end."""
     given = node.arguments[_COLLECTORS[node.name]]
-    refs = [item.value for item in given if isinstance(item, Ref)] if isinstance(given, tuple) else []
-    return refs in (list(values), list(reversed(values)))
+    listed = given if isinstance(given, tuple) else ()
+    refs = [item.value for item in listed if isinstance(item, Ref)]
+    if not refs or len(refs) < len(listed) or not set(refs) <= set(values):
+        return None
+    numbers = {value: index for index, value in enumerate(values)}
+    places = [numbers[ref] for ref in refs]
+    backwards = len(places) > 1 and places[0] > places[-1]
+    places = places[::-1] if backwards else places
+    step = places[1] - places[0] if len(places) > 1 else max(len(values) - places[0], 1)
+    fits = step > 0 and places == list(range(places[0], len(values), step))
+    return _Held(places[0], step, backwards) if fits and (len(places) > 1 or len(values) == 1) else None
 
 
 def _collected(run: Run, rest: Sequence[Item], region: Region, readers: Readers) -> list[Item]:
@@ -213,14 +249,13 @@ def _collected(run: Run, rest: Sequence[Item], region: Region, readers: Readers)
 def _rearranged(run: Run, node: Node, region: Region) -> list[Node] | None:
     for place, family in run.families.items():
         values = [turn.made[place] for turn in run.turns]
-        if _holds(node, values):
-            given = node.arguments[_COLLECTORS[node.name]]
-            backwards = given != tuple(Ref(value) for value in values)
-            return list(_steps(node, family, backwards, region))
+        held = _holds(node, values)
+        if held is not None:
+            return list(_steps(node, family, held, region))
     return None
 
 
-def _steps(node: Node, family: int, backwards: bool, region: Region) -> Iterator[Node]:
+def _steps(node: Node, family: int, held: _Held, region: Region) -> Iterator[Node]:
     kinds = region.flat.kinds
     source, kind = family, kinds[family]
 
@@ -237,9 +272,13 @@ def _steps(node: Node, family: int, backwards: bool, region: Region) -> Iterator
     assert isinstance(axis, int) and final is not None
     rank = len(kind.shape) - (0 if node.name == "aten.stack.default" else 1)
     axis = axis + rank if axis < 0 else axis
-    if backwards:
-        yield step("aten.flip.default", kind.shape, None, dims=(0,))
-    moved = [*kind.shape[1 : axis + 1], kind.shape[0], *kind.shape[axis + 1 :]]
+    count = len(range(held.start, kind.shape[0], held.step))
+    if (held.start, held.step) != (0, 1):
+        part: dict[str, Argument] = {"dim": 0, "start": held.start, "end": sys.maxsize, "step": held.step}
+        yield step("aten.slice.Tensor", (count, *kind.shape[1:]), None, **part)
+    if held.backwards:
+        yield step("aten.flip.default", (count, *kind.shape[1:]), None, dims=(0,))
+    moved = [*kind.shape[1 : axis + 1], count, *kind.shape[axis + 1 :]]
     stacked = node.name == "aten.stack.default"
     yield step("aten.movedim.int", tuple(moved), final if stacked else None, source=0, destination=axis)
     if not stacked:

@@ -74,8 +74,9 @@ def _alike(roots: Sequence[Region]) -> bool:
 
 def _rolled(recordings: Sequence[Traced], look: Look) -> tuple[list[Region], list[Readers]]:
     roots, readers = [], []
+    numbers = frozenset.intersection(*(frozenset(recording.literals.values()) for recording in recordings))
     for recording in recordings:
-        flat = flattened(recording)
+        flat = flattened(recording, numbers)
         flat.loose = look.blocks is not None
         root = tree(flat)
         readers.append(readers_of(root))

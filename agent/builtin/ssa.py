@@ -18,6 +18,7 @@ _SAME = frozenset({"aten.detach.default", "aten.alias.default", "aten.lift_fresh
 _COPIES = frozenset(
     {"aten.contiguous", "aten.clone", "aten.to", "aten._to_copy", "aten.type_as", "aten.lift_fresh_copy"}
 )
+_JOINS = frozenset({"aten.cat.default", "aten.concat.default", "aten.concatenate.default"})
 _CHANGES_TYPE = frozenset({"aten.copy", "aten.fill", "aten.zero", "aten.index_put", "aten.masked_fill"})
 
 
@@ -88,9 +89,13 @@ def mapped(value: Argument, function: Mapping[int, int]) -> Argument:
             return value
 
 
-def flattened(traced: Traced) -> Flat:
-    """Raises Untranslatable for writes that no functional form stands for."""
-    return _Flattener(traced).run()
+def flattened(traced: Traced, numbers: frozenset[Scalar] = frozenset(), whole: bool = False) -> Flat:
+    """`numbers`: tensor literals of these are made where they are read. `whole`: what nothing needs is kept where the
+    same is needed elsewhere: the last turn of a loop often makes something for a next one.
+
+    Raises Untranslatable for writes that no functional form stands for."""
+    literals = {traced.state[path]: number for path, number in traced.literals.items() if number in numbers}
+    return _Flattener(traced, literals, whole).run()
 
 
 @dataclass(slots=True)
@@ -103,6 +108,8 @@ class _View:
 @dataclass(slots=True)
 class _Flattener:
     traced: Traced
+    literals: Mapping[int, Scalar]
+    whole: bool = False
     nodes: list[Node] = field(default_factory=list)
     kinds: dict[int, Kind] = field(default_factory=dict)
     views: dict[int, _View] = field(default_factory=dict)
@@ -110,6 +117,7 @@ class _Flattener:
     versions: dict[int, int] = field(default_factory=dict)
     seen: dict[int, tuple[int, int]] = field(default_factory=dict)
     named: set[int] = field(default_factory=set)
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     owners: dict[int, int] = field(default_factory=dict)
     where: str = ""
     call: int = 0
@@ -119,7 +127,7 @@ class _Flattener:
         if traced.loose_draws:
             raise Untranslatable("forward() draws random numbers in Python, which no operator shows")
         self.kinds = {i: Kind(v.shape, v.dtype) for i, v in enumerate(traced.values)}
-        self.named = {*traced.inputs.values(), *traced.state.values()}
+        self.named = {*traced.inputs.values(), *traced.state.values()} - set(self.literals)
         for value in self.named:
             self._root(value)
         for index, operator in enumerate(traced.operators):
@@ -129,12 +137,20 @@ class _Flattener:
         changed = list(self._changed())
         needed = [value for _, value, _ in results if value is not None] + [item.value for item in changed]
         nodes = list(live(self.nodes, needed))
+        if self.whole:
+            signs = {self._sign(node) for node in nodes}
+            needed += [v for node in self.nodes if self._sign(node) in signs for v in node.results if v is not None]
+            nodes = list(live(self.nodes, needed))
         return Flat(nodes, self.kinds, traced.calls, dict(traced.inputs), self._state(), results, changed, traced)
+
+    def _sign(self, node: Node) -> tuple[str, str, str]:
+        return node.name, node.where, self.traced.calls[node.call].path
 
     def _state(self) -> dict[int, list[str]]:
         names: dict[int, list[str]] = {}
         for path, value in self.traced.state.items():
-            names.setdefault(value, []).append(path)
+            if value not in self.literals:
+                names.setdefault(value, []).append(path)
         return names
 
     def _changed(self) -> Iterator[Changed]:
@@ -142,6 +158,8 @@ class _Flattener:
             if self.read(value) != value:
                 yield Changed("input", name, self.read(value))
         for path, value in self.traced.state.items():
+            if value in self.literals:
+                continue
             last = self.traced.final_state.get(path, value)
             if self.read(last) != value:
                 yield Changed("state", path, self.read(last))
@@ -168,6 +186,8 @@ class _Flattener:
         """The value that the tensor object holds now."""
         root = self.root_of(value)
         if root not in self.contents:
+            if value == root and value in self.literals:
+                return self._literal(value)
             self._adopt(root)
         if value == root:
             return self.contents[root]
@@ -176,8 +196,21 @@ class _Flattener:
             self.seen[value] = (version, self._view_again(value))
         return self.seen[value][1]
 
+    def _literal(self, value: int) -> int:
+        """A number that is never written, made anew in every call that reads it."""
+        if (value, self.call) not in self.numbers:
+            kind = self.kinds[value]
+            self.numbers[value, self.call] = self._fresh(kind)
+            arguments: dict[str, Argument] = {"s": self.literals[value], "dtype": DType(kind.dtype)}
+            result = (self.numbers[value, self.call],)
+            self.nodes.append(Node("aten.scalar_tensor.default", arguments, result, self.call, self.where))
+        return self.numbers[value, self.call]
+
     def _adopt(self, value: int) -> None:
         """A tensor that no recorded operator made: another object for memory that is known, or nobody's."""
+        if value in self.literals:
+            self.contents[value], self.versions[value] = self._literal(value), 0
+            return
         item = self.traced.values[value]
         owner = self.owners.get(item.storage)
         if owner is None or self.kinds[owner] != self.kinds[value]:
@@ -245,6 +278,11 @@ class _Flattener:
     # -- operators ------------------------------------------------------------------------------------------------
 
     def _operator(self, operator: Operator, draws: tuple[int, ...]) -> None:
+        if not operator.mutates and operator.name.split(".")[1].endswith("_"):
+            operator = replace(operator, name=_functional(operator)[0])  # unsqueeze_: another view of the same memory
+        written = operator
+        if operator.name in _JOINS:
+            operator = self._without_empties(operator)
         results = [value for value in operator.results if value is not None]
         given = {ref for value in operator.arguments.values() for ref in refs_in(value)}
         if operator.mutates:
@@ -254,7 +292,9 @@ class _Flattener:
         elif results and self._is_view(operator):
             self._note_views(operator)
         elif self._is_copy(operator):
-            self._copy(operator)
+            self._copy(operator, operator.arguments["self"])
+        elif operator is not written and (lone := self._joins_one(operator)) is not None:
+            self._copy(operator, lone)
         else:
             self._pure(operator, operator.name, operator.results, draws)
             for value in results:
@@ -274,8 +314,25 @@ class _Flattener:
             return False
         return all(value is not None and self.kinds[value] == self.kinds[source.value] for value in operator.results)
 
-    def _copy(self, operator: Operator) -> None:
-        source, value = operator.arguments["self"], operator.results[0]
+    def _without_empties(self, operator: Operator) -> Operator:
+        """A list starts as torch.tensor([]) in many caches: torch joins such operands to anything."""
+        given = operator.arguments["tensors"]
+        if not isinstance(given, tuple):
+            return operator
+        kept = tuple(item for item in given if isinstance(item, Ref) and self.kinds[item.value].shape != (0,))
+        fewer = 0 < len(kept) < len(given)
+        return replace(operator, arguments={**operator.arguments, "tensors": kept}) if fewer else operator
+
+    def _joins_one(self, operator: Operator) -> Argument:
+        """The only tensor that is joined, where the result has its type."""
+        given, value = operator.arguments.get("tensors"), operator.results[0] if operator.results else None
+        if not isinstance(given, tuple) or len(given) != 1 or value is None:
+            return None
+        lone = given[0]
+        return lone if isinstance(lone, Ref) and self.kinds[lone.value] == self.kinds[value] else None
+
+    def _copy(self, operator: Operator, source: Argument) -> None:
+        value = operator.results[0]
         assert isinstance(source, Ref) and value is not None
         self._root(value)
         self.contents[value] = self.read(source.value)
@@ -366,11 +423,13 @@ def _single(operator: Operator, index: int, kinds: Mapping[int, Kind]) -> tuple[
 
 
 def live(nodes: list[Node], needed: Iterable[int]) -> Iterator[Node]:
-    """The nodes that results depend on, and those that draw, in order."""
+    """The nodes that results depend on, in order, with the draws that come before one of these."""
     wanted = set(needed)
-    kept = []
+    kept: list[Node] = []
+    drawing = False
     for node in reversed(nodes):
-        if node.draws or any(value in wanted for value in node.results):
+        if (node.draws and drawing) or any(value in wanted for value in node.results):
+            drawing = drawing or bool(node.draws)
             wanted.update(node.refs())
             kept.append(node)
     return reversed(kept)

@@ -139,9 +139,9 @@ class Roller:
             if isinstance(item, Region):
                 self.finish(item)
         region.items = _hoisted(region.items)
-        region.items = self._layers(region.items)
         if self.look.blocks is not None:
             region.items = grouped(region, self.readers, self.look.blocks)
+        region.items = self._layers(region.items)
         region.items = rolled(region, self.readers, self.look.hints, self.look.fewest)
         describe(region)
 
@@ -180,7 +180,7 @@ class Roller:
 def chained(turns: Sequence[Region], readers: Readers) -> bool:
     """Every use is the same value in all turns or what the turn before made at one place, and nothing else reads what
     the inner turns make."""
-    if not slots_of(turns):
+    if not slots_of(turns, numbered=True):
         return False
     for turn, following in zip(turns, turns[1:], strict=False):
         inside = set(map(id, walk(turn))) | set(map(id, walk(following)))
@@ -333,8 +333,9 @@ def columns(regions: Sequence[Region]) -> list[tuple[int, ...]]:
     return [tuple(positions) for positions in groups.values()]
 
 
-def slots_of(turns: Sequence[Region]) -> list[Slot] | None:
-    """None when some use is neither carried nor invariant. An empty list stands for regions that read nothing."""
+def slots_of(turns: Sequence[Region], numbered: bool = False) -> list[Slot] | None:
+    """None when some use is neither carried nor invariant (or, with `numbered`, an entry of a list of state). An empty
+    list stands for regions that read nothing."""
     found: list[Slot] = []
     for positions in columns(turns):
         values = [turn.uses[positions[0]] for turn in turns]
@@ -346,9 +347,19 @@ def slots_of(turns: Sequence[Region]) -> list[Slot] | None:
             for turn, value in zip(turns, values[1:], strict=False)
         }
         if len(places) != 1 or None in places:
-            return None
+            if not numbered or state_numbers(turns[0].flat, values) is None:
+                return None
+            places = {None}
         found.append(Slot(positions, places.pop()))
     return found
+
+
+def state_numbers(flat: Flat, values: Sequence[int]) -> tuple[str, tuple[int, ...]] | None:
+    """Of state "scales.0", "scales.1", …: the list's path, and the numbers."""
+    parts = [flat.state[value][0].rpartition(".") if value in flat.state else ("", "", "") for value in values]
+    if len({head for head, _, _ in parts}) > 1 or not all(last.isdigit() for _, _, last in parts):
+        return None
+    return parts[0][0], tuple(int(last) for _, _, last in parts)
 
 
 def readers_of(root: Region) -> Readers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import torch
 from torch.nn.modules import module as torch_module
 
-from ...ir.bindings import Bindings
+from ...ir.bindings import Bindings, Scalar
 from ..traced import Call, Result, Traced
 from ..types import Mode
 from .alarm import alarm
@@ -22,7 +23,7 @@ from .draws import FACTORIES, IN_PLACE, DrawLog, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
 from .known import Known
 from .load import File, seed_everything
-from .modes import Placed, Watch, Watched, makes_literal
+from .modes import Placed, Watch, Watched, literal_data, makes_literal
 from .recorder import Recorder
 from .tree import flatten
 from .trial import is_derived
@@ -96,7 +97,8 @@ class Modules:
 
     def __init__(self, program: Shaped, captured: Captured, places: Places, entry: str) -> None:
         model = program.built.model
-        named = () if model is None else model.named_modules()
+        named = () if model is None else tuple(model.named_modules())
+        self._held = named  # the number of one that forward() replaces must not become another's
         self._paths = {id(module): path for path, module in named}
         for identity, path in captured.modules.items():
             self._paths.setdefault(identity, path)
@@ -127,10 +129,19 @@ class Modules:
             self._open.append((0, module))
             return
         parent = self.current
-        path = self._paths.get(id(module), self.calls[parent].path)
+        known = self._paths.get(id(module))
+        path = self._adopted(module, parent) if known is None else known
         self._places.add(type(module))
         self._open.append((len(self.calls), module))
         self.calls.append(Call(path, _full_name(module), parent))
+
+    def _adopted(self, module: torch.nn.Module, parent: int) -> str:
+        """Of a module that forward() made: its place in its caller, or its caller's."""
+        path = self.calls[parent].path
+        caller = self._open[-1][1]
+        children = () if caller is None else caller.named_children()
+        name = next((name for name, child in children if child is module), None)
+        return path if name is None else f"{path}.{name}" if path else name
 
     def _leave(self, module: torch.nn.Module, *_: object) -> None:
         """An exception that the program caught may have left calls open."""
@@ -149,9 +160,13 @@ class Literals(Watch):
     def __init__(self, seen: Watched, recorder: Recorder) -> None:
         super().__init__(seen)
         self._recorder = recorder
+        self.numbers: dict[str, Scalar] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         if makes_literal(func, args):
+            data = literal_data(func, args)
+            if isinstance(data, int | float):
+                self.numbers[f"made.{len(self._seen.literals)}"] = data
             with self._recorder.paused():
                 return super().__torch_function__(func, types, args, kwargs)
         return super().__torch_function__(func, types, args, kwargs)
@@ -175,11 +190,12 @@ def record(file: File, mode: Mode, changes: Mapping[str, int], seconds: float = 
     places, log, seen = Places(file), DrawLog(), Watched()
     modules = Modules(program, captured, places, file.entry)
     recorder = Recorder(lambda: (modules.current, places.line()), log)
+    literals = Literals(seen, recorder)
     inputs = {name: recorder.tensors.used(tensor) for name, tensor in program.arguments.tensors.items()}
     state = {name: recorder.tensors.used(tensor) for name, tensor in captured.tensors.items()}
     try:
         with alarm(seconds):
-            returned = _run(file, program, recorder, modules, Literals(seen, recorder), log)
+            returned = _run(file, program, recorder, modules, literals, log)
     except TooSlow:
         raise Refused(f"recording its operators takes longer than {seconds:.0f} s") from None
     except UserError as error:
@@ -189,7 +205,8 @@ def record(file: File, mode: Mode, changes: Mapping[str, int], seconds: float = 
     state |= {f"made.{index}": recorder.tensors.used(literal) for index, literal in enumerate(seen.literals)}
     results = tuple(_results(recorder, returned))
     final = _final_state(recorder, captured, capture(program.built, {}), state)
-    return _traced(recorder, modules, inputs, state, results, met(start, log.drawn, seen.literals), final)
+    traced = _traced(recorder, modules, inputs, state, results, met(start, log.drawn, seen.literals), final)
+    return replace(traced, literals={path: number for path, number in literals.numbers.items() if path in state})
 
 
 def _run(file: File, program: Shaped, recorder: Recorder, modules: Modules, literals: Literals, log: DrawLog) -> Any:  # noqa: ANN401
