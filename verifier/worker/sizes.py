@@ -41,6 +41,7 @@ _ROOMY = 100_000
 _ROOMY_S = 0.4
 _SLOW_S = 0.2
 _LARGE_INPUTS = 128 << 10
+_LARGE_RESULTS = 1 << 20
 _EXTENT = re.compile(r"window|patch|block|chunk|kernel|pool|size|len|group|head|width|height", re.IGNORECASE)
 _WINDOW = re.compile(r"window|block|chunk", re.IGNORECASE)
 
@@ -131,6 +132,9 @@ class _Search:
             return attempt.seconds > _SLOW_S
         return attempt.ok and sum(prod(shape) for shape in attempt.inputs.values()) > _LARGE_INPUTS
 
+    def _has_large_results(self, changes: Mapping[str, int]) -> bool:
+        return sum(prod(shape) for shape in self._attempts.at(changes).results) > _LARGE_RESULTS
+
     def _with_smalls(self, found: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
         """Small numbers vary too: in the last assignment, or in one of their own."""
         rest = [knob for knob in self._knobs if len({changes.get(knob.label, knob.value) for changes in found}) == 1]
@@ -140,7 +144,7 @@ class _Search:
             return list(found)
         if len(found) > 2:
             last = {**found[-1], **smalls}
-            if self._ok(last) and self._attempts.real(last).ok:
+            if self._ok(last) and not self._has_large_results(last) and self._attempts.real(last).ok:
                 return [*found[:-1], last]
         return [*found, varied]
 
@@ -455,7 +459,7 @@ class _Search:
         if not moves or attempt.elements < _ROOMY or not self._try(moves):
             return
         seconds = self._attempts.at(self._changes()).seconds
-        if seconds is not None and seconds > _ROOMY_S:
+        if seconds is not None and seconds > _ROOMY_S or self._has_large_results(self._changes()):
             for group, value in before:
                 group.value = value
 
