@@ -211,15 +211,12 @@ def _part_hull(part: Iterable[Constraint], position: int, size: int) -> tuple[in
         if not isinstance(constraint, Compare) or constraint_iterators(constraint) != {name}:
             continue
         factor, const = constraint.index.terms[0][1], constraint.index.const
-        match (factor, constraint.relation):
-            case (1, ">="):
-                low = max(low, -const)
-            case (-1, ">="):
-                high = min(high, const)
-            case (1, "=="):
-                low, high = max(low, -const), min(high, -const)
-            case _:
-                pass
+        if constraint.relation not in (">=", "=="):
+            continue
+        if factor > 0 or constraint.relation == "==":
+            low = max(low, -(const // abs(factor)) if factor > 0 else -(-const // abs(factor)))
+        if factor < 0 or constraint.relation == "==":
+            high = min(high, const // abs(factor) if factor < 0 else -const // factor)
     return low, high
 
 
@@ -236,4 +233,3 @@ def _dead(body: Sequence[FlatStatement], state: Demand) -> list[Source]:
             case _:
                 pass
     return found
-

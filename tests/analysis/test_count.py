@@ -127,8 +127,13 @@ output c
     for k, size in ((0, 6), (1, 8)):
         for suffix in ("", "r"):
             end = f"{k}{suffix}"
-            state |= {f"wi{end}": tensor(40, size), f"wh{end}": tensor(40, 4), f"bi{end}": tensor(40),
-                      f"bh{end}": tensor(40), f"wr{end}": tensor(4, 10)}
+            state |= {
+                f"wi{end}": tensor(40, size),
+                f"wh{end}": tensor(40, 4),
+                f"bi{end}": tensor(40),
+                f"bh{end}": tensor(40),
+                f"wr{end}": tensor(4, 10),
+            }
     found = count(program(text, {"x": tensor(3, 7, 6)}, state))
     step = 40 * 6 + 40 * 4 + 4 * 10 + 40 * 8 + 40 * 4 + 4 * 10  # both layers, one direction
     assert found.macs == found.macs_nominal == 3 * 7 * 2 * step == 40_320
@@ -145,8 +150,9 @@ for m<M, n<N, k<K: a[m,n] += bf16(x[m,k]) * bf16(w[n,k])
 for m<M, n<N: y[m,n] = f32(bf16(a[m,n])) * s[n]
 output y
 """
-    found = program(text, {"x": tensor(32, 128, dtype="e4m3")},
-                    {"w": tensor(64, 128, dtype="e4m3"), "row_scale": tensor(64)})
+    found = program(
+        text, {"x": tensor(32, 128, dtype="e4m3")}, {"w": tensor(64, 128, dtype="e4m3"), "row_scale": tensor(64)}
+    )
     counts = count(found)
     assert counts.macs == 32 * 64 * 128
     assert counts.fused_bytes == 32 * 128 + 64 * 128 + 4 * 64 + 4 * 32 * 64 == 20_736
@@ -185,8 +191,9 @@ for n<N, o<K, k<K: probe[n,o] += x[n,k]*big[k,o]
 for n<N, o<O, k<R: y[n,o] += x[n,k]*small[k,o]
 output y
 """
-    found = count(program(text, {"x": tensor(10, 256), "spare": tensor(77)},
-                          {"big": tensor(256, 256), "small": tensor(8, 4)}))
+    found = count(
+        program(text, {"x": tensor(10, 256), "spare": tensor(77)}, {"big": tensor(256, 256), "small": tensor(8, 4)})
+    )
     assert totals(found) == (10 * 8 * 4, 10 * 8 * 4, 4 * (10 * 8 + 8 * 4 + 10 * 4))
     assert "unused: spare, big" in found.notes
     assert any("lines 7" in note for note in found.notes)
@@ -405,29 +412,34 @@ for n<N, c<C, p<H, q<W: z[n,c,p+1,q+1] = x[n,c,p,q]
 for n<N, o<O, p<H, q<W, c<C, r<R, s<S: y[n,o,p,q] += z[n,c,p+r,q+s] * w[o,c,r,s]
 output y
 """,
-    "pooled without the last column": CONV + """
+    "pooled without the last column": CONV
+    + """
 for n<N, o<O, p<H//2, q<W//2, r<2, s<2: z[n,o,p,q] max= y[n,o,2*p+r,2*q+s]
 output z
 """,
     "every second row": CONV + "for n<N, o<O, p<3, q<W: z[n,o,p,q] = exp(y[n,o,2*p,q])\noutput z\n",
     "one row through a sum": CONV + "for n<N, q<W: z[n,q] = sum(o<O: y[n,o,0,q])\noutput z\n",
-    "rows of two consumers": CONV + """
+    "rows of two consumers": CONV
+    + """
 for n<N, o<O, q<W: a[n,o,q] = exp(y[n,o,1,q])
 for n<N, o<O, q<W: b[n,o,q] = exp(y[n,o,3,q]) + y[n,o,4,2]
 output a
 output b
 """,
-    "flattened": CONV + """
+    "flattened": CONV
+    + """
 shape y[N, O, P, Q]
 view f[n<N, i<O*P*Q] = y[n, i//(P*Q), (i//Q)%P, i%Q]
 for n<N, i<7: z[n,i] = f[n, 2*i] + 1
 output z
 """,
-    "select by position": CONV + """
+    "select by position": CONV
+    + """
 for n<N, o<O, p<H, q<W: z[n,o,p,q] = select(p < 2, y[n,o,p,q], x[n,o,p,q] - 1)
 output z
 """,
-    "overwritten": CONV + """
+    "overwritten": CONV
+    + """
 tensor z[N, O, H, W] = 0
 for n<N, o<O, p<H, q<W: z[n,o,p,q] = y[n,o,p,q]
 for n<N, o<O, p<2, q<W: z[n,o,p,q] = 1
@@ -466,8 +478,11 @@ output o
 
 def attention(head: str, masked: str) -> Program:
     shapes = {name: tensor(2, 6, 4) for name in "qkv"}
-    return program(ATTENTION.format(head=head, masked=masked).replace("s[b,i,j] += sum", "s[b,i,j] = sum"), shapes,
-                   {"mask": tensor(1, 1, 8, 8)})
+    return program(
+        ATTENTION.format(head=head, masked=masked).replace("s[b,i,j] += sum", "s[b,i,j] = sum"),
+        shapes,
+        {"mask": tensor(1, 1, 8, 8)},
+    )
 
 
 @pytest.mark.parametrize(
@@ -683,3 +698,22 @@ output c
     assert found.special_ops == 24 * 4 * 16
     assert found.vector_ops == 24 * (64 + 63) + 23  # bias and sum of every layer; 23 additions of the running sum
     assert found.fused_bytes == 26_112 + 256 + 256 + 96 == 26_720
+
+
+@pytest.mark.parametrize(("read", "steps"), [("0", 9), ("8", 1), ("6", 3)])
+def test_a_scan_backwards_runs_as_far_as_it_is_read(read: str, steps: int) -> None:
+    """y[t] = ys[8 - t]: what is read of y says after which turn nothing is needed any more."""
+    text = f"""
+input x[T, K]
+input w[K, K]
+tensor h0[K] = 0
+scan t<T carry h = h0:
+    for k<K: n[k] = x[T - 1 - t, k] + sum(j<K: h[j] * w[j, k])
+    next h = n
+    emit ys = n
+view y[t<T, k<K] = ys[T - 1 - t, k]
+for k<K: out[k] = y[{read}, k]
+output out
+"""
+    counts = count(program(text, {"x": tensor(9, 4), "w": tensor(4, 4)}))
+    assert counts.macs == (steps - 1) * 4 * 4
