@@ -44,7 +44,7 @@ def blocks_of(region: Region) -> Iterator[Block]:
     """The groups that were found in a region and inside it."""
     for item in region.items:
         match item:
-            case Run(turns=turns) if turns[0].shift is not None:
+            case Run(kind="layers", turns=turns) if turns[0].shift is not None:
                 yield Block(_look(turns[0].items), item.step)
             case Run(turns=turns):
                 yield from blocks_of(turns[-1])

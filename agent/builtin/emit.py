@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...verifier.traced import Argument, DType, Ref
+from .fans import fan
 from .functions import Function, Functions
 from .model import Arg, Attributes, Module, Num, Op, Symbol, Tensor, Untranslatable
 from .names import Names
@@ -47,7 +48,7 @@ class Scope:
 
     def path(self, paths: Sequence[str]) -> str:
         """A module's or state's path as text: below the scope's own module, or the same in all samples."""
-        if self.regions[0].shift is not None:
+        if self.regions[0].shift is not None and any(path != paths[0] for path in paths):
             return self._numbered(paths)
         inner = [relative(path, home) for path, home in zip(paths, self.base, strict=True)]
         if all(item is not None and item == inner[0] for item in inner):
@@ -136,6 +137,8 @@ class Emitter:
                     self.region(scope, column)  # type: ignore[arg-type]
                 case Run(kind="layers"):
                     self.layers(scope, column)  # type: ignore[arg-type]
+                case Run(kind="fan"):
+                    fan(self, scope, column)  # type: ignore[arg-type]
                 case Run():
                     self.loop(scope, column)  # type: ignore[arg-type]
 
@@ -191,14 +194,14 @@ class Emitter:
         w = scope.writer
         arguments = [w.of(used[positions[0]]) for positions in function.slots]
         options = [f'name="{scope.path([region.path for region in regions])}"']
-        options += self._numbers(scope, function, [[region] for region in regions], w, ())
+        options += self.numbers(scope, function, [[region] for region in regions], w, ())
         results = [scope.make(tuple(region.made[place] for region in regions)) for place in function.results]
         names = [w.fresh(_hint(function, regions[0])) for _ in results]
         w.line(f"{_group(names)} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
         for tensor, name in zip(results, names, strict=True):
             w.name(tensor, name)
 
-    def _numbers(
+    def numbers(
         self,
         scope: Scope,
         function: Function,
@@ -231,6 +234,8 @@ class Emitter:
         regions = function.regions
         writer = Writer(Names({"name", "at"}), self._attributes(regions), hoisted=function.hoisted)
         slots: dict[int, Tensor] = {}
+        if regions[0].shift is not None:
+            writer.symbols.append(Symbol("at", tuple(region.shift or 0 for region in regions)))
         scope = Scope(writer, regions, slots, named=True)
         heads = []
         for positions in function.slots:
@@ -318,7 +323,7 @@ class Emitter:
         if runs[0].turns[0].shift is not None:
             options.append(f"at={_at(runs[0], index)}")
         listed: dict[str, list[str]] = {}
-        options += [*self._numbers(scope, function, [run.turns for run in runs], w, [turn], listed)]
+        options += [*self.numbers(scope, function, [run.turns for run in runs], w, [turn], listed)]
         span = f"{first}..{end}"
         if listed:
             rounds = zip(range(first, first + len(runs[0].turns)), *listed.values(), strict=True)

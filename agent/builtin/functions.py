@@ -11,7 +11,7 @@ from ...ir import library
 from ...ir.ops import SCALAR_OPS
 from .model import Num
 from .names import RESERVED
-from .structure import Readers, Region, Run, columns, walk, where_of
+from .structure import FAN, Readers, Region, Run, columns, walk, where_of
 
 _SMALLEST = 3
 
@@ -88,8 +88,8 @@ def _regions(region: Region) -> Iterator[tuple[Region, bool]]:
                 yield from _regions(item)
             case Run(kind=kind, turns=turns):
                 for turn in turns:
-                    if kind == "layers":
-                        yield turn, len(turns) > 1
+                    if kind != "loop":
+                        yield turn, len(turns) > 1 or kind == "fan"
                     yield from _regions(turn)
 
 
@@ -98,6 +98,8 @@ def _results(calls: Sequence[tuple[int, Region]], readers: Sequence[Readers]) ->
     for number, region in calls:
         inside = {id(node) for node in walk(region)}
         for place, value in enumerate(region.made):
+            if region.cls.startswith(FAN) and not readers[number].get(value):
+                needed.add(place)
             if any(id(reader) not in inside for reader in readers[number].get(value, ())):
                 needed.add(place)
     return sorted(needed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import TypeAlias
 
 from .model import Num, Symbol
@@ -84,9 +85,12 @@ def _same(wanted: Values, symbols: Iterable[Symbol]) -> str | None:
 
 
 def _with_constant(wanted: Values, symbols: Iterable[Symbol]) -> str | None:
-    """k*s, s//k, s + k, s - k, k - s, (s + k)//2."""
+    """k*s, s//k, s%k, s + k, s - k, k - s, (s + k)//2."""
     for symbol in symbols:
         for text in _scaled(wanted, symbol):
+            return text
+    for symbol in symbols:
+        for text in _left_over(wanted, symbol):
             return text
     for symbol in symbols:
         for text in _moved(wanted, symbol):
@@ -106,6 +110,13 @@ def _scaled(wanted: Values, symbol: Symbol) -> Iterator[str]:
             if divisor > 1 and all(w == v // divisor for w, v in zip(wanted, values, strict=True)):
                 yield f"{atom(symbol.text)}//{divisor}"
                 return
+
+
+def _left_over(wanted: Values, symbol: Symbol) -> Iterator[str]:
+    for divisor in (2, 3, 4, 8, 16):
+        for form, sign in (("{}%{}", 1), ("(-{})%{}", -1)):
+            if all(w == sign * v % divisor for w, v in zip(wanted, symbol.values, strict=True)):
+                yield form.format(atom(symbol.text), divisor)
 
 
 def _moved(wanted: Values, symbol: Symbol) -> Iterator[str]:
@@ -164,6 +175,27 @@ def _two_and_constant(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
     return None
 
 
+_ROUNDED: tuple[tuple[str, Callable[[int, int], int]], ...] = (
+    ("{}//{}", lambda a, b: a // b),
+    ("{}%{}", lambda a, b: a % b),
+    ("(-{})%{}", lambda a, b: -a % b),
+    ("-(-{}//{})", lambda a, b: -(-a // b)),
+    ("{0} + (-{0})%{1}", lambda a, b: a + -a % b),
+)
+
+
+def _of_parts(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
+    """What is left of a division, rounded quotients, and sizes filled up to a multiple."""
+    few = [symbol for symbol in symbols[:24] if min(symbol.values) > 0]
+    for top, bottom in product(few, few):
+        if top is not bottom:
+            for form, compute in _ROUNDED:
+                pairs = zip(wanted, top.values, bottom.values, strict=True)
+                if all(w == compute(int(a), int(b)) for w, a, b in pairs):
+                    return form.format(atom(top.text), atom(bottom.text))
+    return None
+
+
 def _of_three(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
     few = symbols[:14]
     for pair in _pairs(few):
@@ -176,7 +208,7 @@ def _of_three(wanted: Values, symbols: Sequence[Symbol]) -> str | None:
 
 _Finder: TypeAlias = "Callable[[Values, Sequence[Symbol]], str | None]"
 _PLAIN: tuple[_Finder, ...] = (_same, _with_constant, _of_two)
-_COSTLY: tuple[_Finder, ...] = (_two_and_constant, _of_three)
+_COSTLY: tuple[_Finder, ...] = (_of_parts, _two_and_constant, _of_three)
 # how a float is written with an integer expression, and both ways between the two
 _Number: TypeAlias = "Callable[[float], float]"
 _FORMS: tuple[tuple[str, _Number, _Number], ...] = (

@@ -19,6 +19,7 @@ from .names import Names
 from .numbers import literal
 from .ssa import Flat, flattened
 from .structure import Look, Readers, Region, Roller, difference, readers_of, tree
+from .subscripts import subscripted
 from .writer import LENGTH, Writer
 
 
@@ -40,7 +41,7 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
     """One text for recordings of one program at several sizes, the full size first."""
     without: set[object] = set()
     while True:
-        roots, readers = _trees(recordings)
+        roots, readers = _trees_of(recordings)
         functions = Functions(roots, readers, without)
         try:
             return _written(roots, readers, functions, name)
@@ -49,6 +50,17 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
             if shared is None:
                 raise
             without.add(shared.regions[0].key)
+
+
+def _trees_of(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
+    """As trees that are alike, perhaps only after slices that keep everything at some sizes are seen as slices."""
+    try:
+        return _trees(recordings)
+    except Untranslatable as error:
+        try:
+            return _trees([subscripted(recording) for recording in recordings])
+        except Untranslatable:
+            raise error from None
 
 
 def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .blocks import Block
     from .loops import Hint
 
+FAN = "fan of "
 _CONTAINERS = ("container.", "transformer.", "activation.MultiheadAttention")
 
 
@@ -46,10 +47,10 @@ class Region:
 @dataclass(eq=False, slots=True)
 class Run:
     """Consecutive regions with one key. kind "layers": the paths count up (`form` with {i}, from `first`); "loop": the
-    same state in every turn. `step`: how far the numbers of groups of layers are apart. `families`: number in `made` ->
-    value that stands for what all turns made, stacked."""
+    same state in every turn; "fan": layers side by side, numbered by `shift`. `step`: how far the numbers of groups of
+    layers are apart. `families`: number in `made` -> value that stands for what all turns made, stacked."""
 
-    kind: Literal["layers", "loop"]
+    kind: Literal["layers", "loop", "fan"]
     turns: list[Region]
     form: str
     first: int = 0
@@ -133,6 +134,7 @@ class Roller:
 
     def finish(self, region: Region) -> None:
         from .blocks import grouped
+        from .fans import fanned
         from .loops import rolled
 
         for item in region.items:
@@ -142,6 +144,8 @@ class Roller:
         if self.look.blocks is not None:
             region.items = grouped(region, self.readers, self.look.blocks)
         region.items = self._layers(region.items)
+        if self.look.blocks is not None:
+            region.items = fanned(region, self.readers)
         region.items = rolled(region, self.readers, self.look.hints, self.look.fewest)
         describe(region)
 
@@ -256,7 +260,7 @@ def _item_key(item: Item, region: Region, labels: dict[int, int]) -> object:
 
 
 def _path_key(path: str, region: Region) -> object:
-    if region.shift is not None:
+    if region.shift is not None and _numbered(path):
         return ("at", int(path.rpartition(".")[2]) - region.shift)
     inner = relative(path, region.path)
     if inner is None:

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-
 from solar_agent.agent.builtin.model import Num, Symbol
 from solar_agent.agent.builtin.numbers import express
 
@@ -28,6 +27,24 @@ def head_widths() -> list[int]:
 )
 def test_floats_are_functions_of_whole_expressions(values: list[float], text: str) -> None:
     assert express(Num(tuple(values)), [LENGTH, HEADS, WIDTH]) == text
+
+
+SIDE, WINDOW = Symbol("S", (16, 10, 14, 11)), Symbol("K", (4, 3, 3, 5))
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((0, 0, 0, 1), "S%2"),
+        ((0, 1, 2, 1), "S%K"),
+        ((0, 2, 1, 4), "(-S)%K"),
+        ((4, 3, 4, 2), "S//K"),
+        ((4, 4, 5, 3), "-(-S//K)"),
+        ((16, 12, 15, 15), "S + (-S)%K"),
+    ],
+)
+def test_divisions_that_leave_something(values: tuple[int, ...], text: str) -> None:
+    assert express(Num(values), [Symbol("B", (4, 3, 1, 5)), SIDE, WINDOW]) == text
 
 
 def test_many_symbols_of_one_value_do_not_hide_others() -> None:

@@ -85,6 +85,23 @@ def cut(w: Writer, op: Op) -> View:
     return part(w, op, source, axis, start, end, op.num("step"), op.out.dims[axis])
 
 
+@view("solar.subscript.default")
+def subscript(w: Writer, op: Op) -> View:
+    """Slices and picks along all axes at once."""
+    source, kept = op.tensor("self"), op.args["kept"]
+    assert isinstance(kept, tuple)
+    near = _near(w, source)
+    starts = [w.number(number, op, near) for number in op.nums("starts")]
+    steps = [w.number(number, op, near) for number in op.nums("steps")]
+
+    def index(its: tuple[str, ...]) -> Sequence[str]:
+        left = iter(its)
+        parts = zip(starts, steps, kept, strict=True)
+        return [plus(scaled(next(left), step), start) if keeps else start for start, step, keeps in parts]
+
+    return View(w.extents_of(op, op.out.dims, near), index)
+
+
 @view("aten.narrow.default")
 def narrow(w: Writer, op: Op) -> View:
     source = op.tensor("self")
