@@ -716,4 +716,4 @@ for k<K: out[k] = y[{read}, k]
 output out
 """
     counts = count(program(text, {"x": tensor(9, 4), "w": tensor(4, 4)}))
-    assert counts.macs == (steps - 1) * 4 * 4
+    assert counts.macs == steps * 4 * 4
