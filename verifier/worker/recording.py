@@ -21,6 +21,7 @@ from .capture import Captured, capture
 from .describe import Shaped, held, met, shaped
 from .draws import FACTORIES, IN_PLACE, DrawLog, python_draws
 from .faults import Guard, Refused, TooSlow, UserError
+from .indexing import spelled_out
 from .known import Known
 from .load import File, seed_everything
 from .modes import Placed, Watch, Watched, literal_data, makes_literal
@@ -155,7 +156,7 @@ def _full_name(module: torch.nn.Module) -> str:
 
 
 class Literals(Watch):
-    """Tensor literals are made unnoted: they are state of their own, "made.k"."""
+    """Tensor literals are made unnoted: they are state of their own, "made.k". Indexing leaves out no slice."""
 
     def __init__(self, seen: Watched, recorder: Recorder) -> None:
         super().__init__(seen)
@@ -169,6 +170,10 @@ class Literals(Watch):
                 self.numbers[f"made.{len(self._seen.literals)}"] = data
             with self._recorder.paused():
                 return super().__torch_function__(func, types, args, kwargs)
+        if getattr(func, "__name__", "") == "__getitem__":
+            indexed = spelled_out(*args)
+            if indexed is not None:
+                return indexed
         return super().__torch_function__(func, types, args, kwargs)
 
 

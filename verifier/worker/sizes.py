@@ -31,6 +31,7 @@ from .knobs import (
 )
 from .load import File
 from .miniature import STYLES, miniatures
+from .paths import Way, chooses, same_way, way_of
 from .smalls import vary
 
 _FINE = 40
@@ -62,6 +63,8 @@ class _Search:
         self._knobs = knobs_of(file, mode, self._full)
         self._strict = bool(self._full.structure)
         self._base: Mapping[str, int] = {}
+        self._mode: Mode = mode
+        self._full_way: Way | None = None
         self._plans = self._planned()
         self._groups = grouped(knob for knob in self._knobs if active(knob) and not self._is_planned(knob))
 
@@ -433,10 +436,29 @@ class _Search:
         self._lighten(base)
         if index == 2:
             self._roomier()
+        self._straighten(base)
         found = self._changes()
         for group, value in base:
             group.value = value
         return found
+
+    def _straighten(self, base: Sequence[tuple[Group, int]]) -> None:
+        """Take changes back, largest first, while the program takes another way than at its full size; all of them
+        stay where that does not help."""
+        if not chooses(self._file) or self._plans or self._on_the_way():
+            return
+        moved = [(group, group.value) for group in self._groups]
+        for group, value in sorted(base, key=lambda pair: pair[1] - pair[0].value):
+            if group.value != value and not group.batch and self._try([(group, value)]) and self._on_the_way():
+                return
+        for group, value in moved:
+            group.value = value
+
+    def _on_the_way(self) -> bool:
+        if self._full_way is None:
+            self._full_way = way_of(self._file, self._mode, {}) or {}
+        way = way_of(self._file, self._mode, self._changes()) if self._full_way else None
+        return way is None or same_way(self._full_way, way)
 
     def _lighten(self, base: Sequence[tuple[Group, int]]) -> None:
         """Take growth back, largest first, while a run is slow."""
