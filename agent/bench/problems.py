@@ -11,7 +11,7 @@ from pathlib import Path
 from ..faults import UsageFault
 
 LEVEL = re.compile(r"level(\d+)")
-NUMBERED = re.compile(r"(\d+)_\w+\.py")
+NUMBERED = re.compile(r"(\d+)_[\w-]+\.py")
 RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 NOT_PROGRAMS = ("_", ".", "test_", "conftest")
 

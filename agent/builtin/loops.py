@@ -15,6 +15,8 @@ from .structure import Item, Readers, Region, Run, describe, own_state, slots_of
 
 FEWEST, MANY = 2, 8
 _FARTHEST = 600
+_FEW = 2
+_PATIENCE = 100_000  # items of repetitions that turned out to be no loops
 _TRIES = 6
 _COLLECTORS = {"aten.stack.default": "tensors", "aten.cat.default": "tensors", "aten.concat.default": "tensors"}
 
@@ -31,15 +33,17 @@ class Hint:
 def rolled(region: Region, readers: Readers, hints: Sequence[Hint], fewest: int) -> list[Item]:
     """The region's items with loops of at least `fewest` turns rolled up, and those of `hints` whatever their turns."""
     items = list(region.items)
-    keys = [_look(item, region) for item in items]
-    index = 0
+    numbers: dict[object, int] = {}
+    keys = [numbers.setdefault(_look(item, region), len(numbers)) for item in items]
+    index, patience = 0, _PATIENCE
     while index < len(items):
-        found = _longest(keys, index)
+        found = _longest(keys, index) if patience > 0 or hints else None
         hinted = found is not None and _hinted(items[index : index + found[0]], region, hints)
         if found and found[1] < fewest and not hinted:
             found = None
         apart = hinted or fewest < MANY
-        run = _run(items, index, *found, region, readers, apart) if found else None
+        run = _run(items, index, *found, region, readers, apart) if found and (patience > 0 or hinted) else None
+        patience -= found[0] * found[1] if found and run is None else 0
         if run is None:
             found, run = _single(items, index, region, readers, hints)
         if run is None:
@@ -48,7 +52,7 @@ def rolled(region: Region, readers: Readers, hints: Sequence[Hint], fewest: int)
         period, count = found or (0, 0)
         rest = items[index + period * count :]
         items = [*items[:index], run, *_collected(run, rest, region, readers)]
-        keys = [_look(item, region) for item in items]
+        keys = [numbers.setdefault(_look(item, region), len(numbers)) for item in items]
         index += 1
     return items
 
@@ -154,6 +158,8 @@ def _run(
     hint: Hint | None = None,
 ) -> Run | None:
     """`apart`: also if no turn reads what another made."""
+    if count > _FEW and not _promising(items[start : start + _FEW * period], period, region, apart or hint is not None):
+        return None
     turns = []
     for turn in range(count):
         part = items[start + turn * period : start + (turn + 1) * period]
@@ -177,6 +183,18 @@ def _run(
         numbers[place] = len(region.flat.kinds)
         region.flat.kinds[numbers[place]] = Kind((count, *kind.shape), kind.dtype)
     return Run("loop", turns, region.path, 0, numbers)
+
+
+def _promising(items: Sequence[Item], period: int, region: Region, apart: bool) -> bool:
+    """Could these first turns be those of a loop? Looking at all turns takes long."""
+    turns = []
+    for start in range(0, len(items), period):
+        turns.append(Region(region.flat, region.path, "loop", list(items[start : start + period])))
+        describe(turns[-1])
+    if any(turn.key != turns[0].key for turn in turns):
+        return False
+    slots = slots_of(turns)
+    return slots is not None and (apart or any(slot.fed_by is not None for slot in slots))
 
 
 def _families(turns: Sequence[Region], rest: Sequence[Item], readers: Readers) -> list[int] | None:
