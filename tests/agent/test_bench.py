@@ -362,3 +362,11 @@ def test_the_commit_of_a_checkout(tmp_path: Path) -> None:
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     (git / "refs/heads/main").write_text("1234\n")
     assert read(tmp_path) == {"commit": "1234"}
+
+
+def test_names_of_problems_may_have_dashes(tmp_path: Path) -> None:
+    folder = tmp_path / "KernelBench" / "level1"
+    folder.mkdir(parents=True)
+    for name in ("2_plain.py", "10_with-dash-1p5b.py", "notes.py"):
+        (folder / name).write_text("")
+    assert [problem.id for problem in problems.kernelbench(tmp_path, (1,), None)] == [2, 10]
