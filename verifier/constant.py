@@ -22,7 +22,7 @@ _NOISE = 1e-12
 
 def followed(reference: Reference, assignments: Sequence[Assignment], outcomes: Sequence[Outcome], path: str) -> bool:
     """Does the text compute what the constant result at `path` is computed from, at every size that was drawn twice?"""
-    sizes = {}
+    sizes: dict[int, list[Outcome]] = {}
     for outcome in judge.judged(outcomes):
         if outcome.step.precision == "promoted" and outcome.passed:
             sizes.setdefault(outcome.step.size, []).append(outcome)
@@ -64,7 +64,9 @@ def _computed(outcome: Outcome, path: str) -> list[tuple[float, ...]]:
     assert outcome.program is not None
     named = [result for result in outcome.results if result.leaf.kind == "result" and result.leaf.path == path]
     tensors = run(outcome.program, outcome.trial, keep=True).tensors
-    behind = flow_of(outcome.program).behind(r.output.tensor for r in named if r.output.tensor is not None)
+    behind = flow_of(outcome.program).behind(
+        result.output.tensor for result in named if result.output is not None and result.output.tensor is not None
+    )
     own = [name for name in behind if outcome.program.tensors[name].external is None]
     return [figures(tensors[name]) for name in own if name in tensors]
 

@@ -20,13 +20,13 @@ class Block:
     step: int
 
 
-def grouped(region: Region, readers: Readers, blocks: Sequence[Block]) -> list[Item]:
+def grouped(region: Region, readers: Readers, blocks: Sequence[Block], stateful: bool) -> list[Item]:
     """The region's items with repeating groups as runs; a group of `blocks` may stand there once."""
     items = region.items
     found: list[Item] = []
     index = 0
     while index < len(items):
-        runs = [_longest(items, index, region, readers), _single(items, index, region, blocks)]
+        runs = [_longest(items, index, region, readers, stateful), _single(items, index, region, blocks)]
         run = max((run for run in runs if run is not None), key=lambda run: run.length, default=None)
         length = sum(len(turn.items) for turn in run.turns) if run else 1
         found.extend(items[index : index + length] if run is None or _plain(run) else [run])
@@ -50,6 +50,8 @@ def blocks_of(region: Region) -> Iterator[Block]:
                 yield from blocks_of(turns[-1])
             case Region():
                 yield from blocks_of(item)
+            case _:
+                pass
 
 
 def _place(item: Item) -> tuple[str, int] | None:
@@ -66,16 +68,18 @@ def _look(items: Sequence[Item]) -> tuple[tuple[object, int], ...]:
     return tuple((item.key, (_place(item) or first)[1] - first[1]) for item in items if isinstance(item, Region))
 
 
-def _longest(items: Sequence[Item], index: int, region: Region, readers: Readers) -> Run | None:
+def _longest(items: Sequence[Item], index: int, region: Region, readers: Readers, stateful: bool) -> Run | None:
     best: Run | None = None
     for period in range(1, min(_LONGEST, (len(items) - index) // 2) + 1):
-        run = _run(items, index, period, region, readers)
+        run = _run(items, index, period, region, readers, stateful)
         if run is not None and (best is None or run.length > best.length):
             best = run
     return best
 
 
-def _run(items: Sequence[Item], index: int, period: int, region: Region, readers: Readers) -> Run | None:
+def _run(
+    items: Sequence[Item], index: int, period: int, region: Region, readers: Readers, stateful: bool
+) -> Run | None:
     group = items[index : index + period]
     places = [_place(item) for item in group]
     following = _place(items[index + period])
@@ -83,7 +87,7 @@ def _run(items: Sequence[Item], index: int, period: int, region: Region, readers
         return None
     first = places[0] or following
     step = following[1] - first[1]
-    turns = []
+    turns: list[Region] = []
     while step > 0:
         start = index + len(turns) * period
         part = items[start : start + period]
@@ -92,7 +96,7 @@ def _run(items: Sequence[Item], index: int, period: int, region: Region, readers
         if _place(part[0]) != (first[0], first[1] + step * len(turns)):
             break
         turns.append(_turn(part, region))
-    while len(turns) > 1 and not chained(turns, readers):
+    while len(turns) > 1 and not chained(turns, readers, stateful):
         turns.pop()
     return Run("layers", turns, first[0], first[1], step=step) if len(turns) > 1 else None
 

@@ -16,6 +16,7 @@ from .model import Arg, Attributes, Module, Num, Op, Symbol, Tensor, Untranslata
 from .names import Names
 from .rules import apply
 from .ssa import Flat, Node
+from .stated import entry, places_of
 from .structure import Item, Readers, Region, Run, own_state, relative, state_numbers
 from .writer import Writer, symbols_over
 
@@ -26,7 +27,7 @@ Values = tuple[int, ...]
 class Scope:
     """`regions`: one for each sample. `slots`: position in `uses` -> the tensor read there; `made`: value of the first
     sample -> the tensor made for it; `base`: module paths (per sample) that paths in the text are relative to;
-    `homes`: paths of the modules around, outermost first."""
+    `homes`: paths of the modules around, outermost first; `top`: outputs may stand here."""
 
     writer: Writer
     regions: Sequence[Region]
@@ -34,6 +35,7 @@ class Scope:
     named: bool
     made: dict[int, Tensor] = field(default_factory=dict)
     state: dict[str, Tensor] = field(default_factory=dict)
+    top: bool = False
     base: tuple[str, ...] = ()
     homes: list[tuple[str, ...]] = field(default_factory=list)
     cursor: int = 0
@@ -127,31 +129,35 @@ class Emitter:
     attributes: Mapping[int, Mapping[str, int | float]]
     readers: Mapping[int, Readers]
     texts: list[str] = field(default_factory=list)
+    stated: set[int] = field(default_factory=set)
 
     def items(self, scope: Scope, columns: Sequence[Sequence[Item]]) -> None:
         for column in zip(*columns, strict=True):
             match column[0]:
                 case Node():
-                    self.node(scope, column)  # type: ignore[arg-type]
+                    self.node(scope, column)
                 case Region():
-                    self.region(scope, column)  # type: ignore[arg-type]
+                    self.region(scope, column)
                 case Run(kind="layers"):
-                    self.layers(scope, column)  # type: ignore[arg-type]
+                    self.layers(scope, column)
                 case Run(kind="fan"):
-                    fan(self, scope, column)  # type: ignore[arg-type]
-                case Run():
-                    self.loop(scope, column)  # type: ignore[arg-type]
+                    fan(self, scope, column)
+                case _:
+                    self.loop(scope, column)
 
     # -- operators ------------------------------------------------------------------------------------------------
 
     def node(self, scope: Scope, nodes: Sequence[Node], module: Module | None = None) -> None:
         first = nodes[0]
-        args = {key: _zipped([node.arguments[key] for node in nodes], scope.resolve) for key in first.arguments}
+        args = {
+            key: _zipped([node.arguments[key] for node in nodes], scope.resolve) for key in first.arguments
+        }
         if first.chain:
-            args["chain"] = tuple(self._step(scope, steps) for steps in zip(*(n.chain for n in nodes), strict=True))
+            chain = [self._step(scope, steps) for steps in zip(*(n.chain for n in nodes), strict=True)]
+            args["chain"] = tuple(chain)  # type: ignore[arg-type]
         results = []
         for values in zip(*(node.results for node in nodes), strict=True):
-            results.append(None if None in values else scope.make(values))  # type: ignore[arg-type]
+            results.append(None if None in values else scope.make(values))
         path = scope.path([flat.calls[node.call].path for flat, node in zip(scope.flats, nodes, strict=True)])
         op = Op(first.name, args, tuple(results), first.where, path, module, first.draws)
         try:
@@ -166,7 +172,7 @@ class Emitter:
             return scope.made.get(values[0]) or scope.tensor(values)
 
         args = {key: _zipped([step.arguments[key] for step in steps], unnamed) for key in steps[0].arguments}
-        results = tuple(scope.tensor(v) for v in zip(*(step.results for step in steps), strict=True))  # type: ignore[arg-type]
+        results = tuple(scope.tensor(v) for v in zip(*(step.results for step in steps), strict=True))
         return Op(steps[0].name, args, results, steps[0].where)
 
     # -- regions --------------------------------------------------------------------------------------------------
@@ -292,7 +298,7 @@ class Emitter:
                 w.line(f"{carried[place]} = {source}")
             arguments.append(source if place is None else carried[place])
         names = {place: carried.get(place) or w.fresh(function.name) for place in function.results}
-        self._repeat(scope, function, runs, counts, arguments, list(names.values()), entries)
+        self._repeat(scope, function, runs, counts, arguments, names, entries)
         for place, name in names.items():
             w.name(scope.make(tuple(run.turns[-1].made[place] for run in runs)), name)
 
@@ -303,7 +309,7 @@ class Emitter:
         runs: Sequence[Run],
         counts: Num,
         arguments: Sequence[str],
-        names: Sequence[str],
+        names: Mapping[int, str],
         entries: Mapping[str, tuple[int, ...]],
     ) -> None:
         """`entries`: arguments that are another entry of a list of state in every turn: positions in `uses`."""
@@ -331,7 +337,20 @@ class Emitter:
         with w.block(f"repeat {_group([index, *listed])} in {span}:"):
             for name, positions in entries.items():
                 w.line(_entry(scope, runs, name, positions[0], turn, where))
-            w.line(f"{_group(names)} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
+            w.line(f"{_group([*names.values()])} = {function.name}({', '.join(arguments)}; {', '.join(options)})")
+            for place, inner in self._state_of(scope, function, runs):
+                at = None if runs[0].turns[0].shift is None else _at(runs[0], index)
+                w.line(f'output state "{entry(path, inner, at)}" = {names[place]}')
+
+    def _state_of(self, scope: Scope, function: Function, runs: Sequence[Run]) -> list[tuple[int, str]]:
+        """Places of what becomes of the layers' state, with its paths below the layer. It is put out turn by turn."""
+        found = places_of(runs)
+        if found and not scope.top:
+            raise Untranslatable(f"{function.where}: repeated layers inside of others change state")
+        for run in runs:
+            values = {turn.made[place] for turn in run.turns for place, _ in found}
+            self.stated.update(id(item) for item in run.turns[0].flat.changed if item.value in values)
+        return found
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
@@ -409,7 +428,7 @@ def _zipped(values: Sequence[Argument], resolve: Callable[[Values], Tensor]) -> 
         case int() | float():
             return Num(tuple(values))  # type: ignore[arg-type]
         case tuple():
-            return tuple(_zipped(items, resolve) for items in zip(*values, strict=True))  # type: ignore[arg-type]
+            return tuple(_zipped(items, resolve) for items in zip(*values, strict=True))
     raise AssertionError(first)
 
 

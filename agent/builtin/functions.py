@@ -91,6 +91,8 @@ def _regions(region: Region) -> Iterator[tuple[Region, bool]]:
                     if kind != "loop":
                         yield turn, len(turns) > 1 or kind == "fan"
                     yield from _regions(turn)
+            case _:
+                pass
 
 
 def _results(calls: Sequence[tuple[int, Region]], readers: Sequence[Readers]) -> list[int]:

@@ -89,6 +89,8 @@ def counted_loops(region: Region) -> Iterator[tuple[Hint, str, int]]:
                     yield from counted_loops(turn)
             case Region():
                 yield from counted_loops(item)
+            case Node():
+                pass
 
 
 def _single(

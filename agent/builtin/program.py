@@ -18,7 +18,7 @@ from .model import Attributes, Tensor, Untranslatable
 from .names import Names
 from .numbers import literal
 from .ssa import Flat, flattened
-from .structure import Look, Readers, Region, Roller, difference, readers_of, tree
+from .structure import Look, Readers, Region, Roller, difference, readers_of, tree, without_unneeded
 from .subscripts import subscripted
 from .writer import LENGTH, Writer
 
@@ -53,22 +53,27 @@ def text_of(recordings: Sequence[Traced], name: str) -> str:
 
 
 def _trees_of(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
-    """As trees that are alike, perhaps only after slices that keep everything at some sizes are seen as slices."""
+    """As trees that are alike, perhaps only after slices that keep everything at some sizes are seen as slices, or
+    with what the last turn of a loop makes for a next one, or with layers that change their state in a `repeat`."""
+    plain, sliced = Look(MANY), map(subscripted, recordings)
     try:
-        return _trees(recordings)
+        return _trees(recordings, plain)
     except Untranslatable as error:
-        try:
-            return _trees([subscripted(recording) for recording in recordings])
-        except Untranslatable:
-            raise error from None
+        others = ((recordings, Look(MANY, whole=True)), (sliced, plain), (recordings, Look(MANY, stateful=True)))
+        for given, look in others:
+            try:
+                return _trees(list(given), look)
+            except Untranslatable:
+                pass
+        raise error from None
 
 
-def _trees(recordings: Sequence[Traced]) -> tuple[list[Region], list[Readers]]:
+def _trees(recordings: Sequence[Traced], look: Look) -> tuple[list[Region], list[Readers]]:
     """The recordings as trees that are alike. Where they are not, a loop may have had a single turn in some, or there
     are more layers in a sequence at some sizes."""
-    roots, readers = _rolled(recordings, Look(MANY))
+    roots, readers = _rolled(recordings, look)
     if not _alike(roots):
-        look = Look(MANY, varying(_rolled(recordings, Look(FEWEST))[0]))
+        look = replace(look, hints=varying(_rolled(recordings, replace(look, fewest=FEWEST))[0]))
         roots, readers = _rolled(recordings, look)
     if not _alike(roots):
         found, _ = _rolled(recordings, replace(look, blocks=()))
@@ -88,11 +93,13 @@ def _rolled(recordings: Sequence[Traced], look: Look) -> tuple[list[Region], lis
     roots, readers = [], []
     numbers = frozenset.intersection(*(frozenset(recording.literals.values()) for recording in recordings))
     for recording in recordings:
-        flat = flattened(recording, numbers)
+        flat = flattened(recording, numbers, look.whole)
         flat.loose = look.blocks is not None
         root = tree(flat)
         readers.append(readers_of(root))
         Roller(readers[-1], look).finish(root)
+        if look.whole:
+            without_unneeded(root)
         roots.append(root)
     return roots, readers
 
@@ -104,11 +111,11 @@ def _written(roots: Sequence[Region], readers: Sequence[Readers], functions: Fun
     shared = [path for path in numbers[0] if all(path in other for other in numbers)]
     attributes = Attributes.made({path: tuple(found[path] for found in numbers) for path in shared})
     writer = Writer(Names(), attributes)
-    scope = Scope(writer, roots, {}, named=False)
+    scope = Scope(writer, roots, {}, named=False, top=True)
     inputs = _inputs(scope)
     scope.slots = {position: inputs[value] for position, value in enumerate(roots[0].uses)}
     emitter.items(scope, [root.items for root in roots])
-    outputs = [*_results(scope, inputs), *_changes(scope, inputs)]
+    outputs = [*_results(scope, inputs), *_changes(scope, inputs, emitter.stated)]
     title = re.sub(r"\W+", "_", name).strip("_").lower() or "program"
     title = title if title[0].isalpha() else f"p{title}"
     parts = [f"program {title}", *writer.header, *emitter.texts, *writer.lines, *outputs]
@@ -160,9 +167,13 @@ def _plain(scope: Scope, values: Sequence[object]) -> str:
     return scope.writer.number(Num(tuple(values)), Op("result", {}, (), "forward()"))  # type: ignore[arg-type]
 
 
-def _changes(scope: Scope, inputs: Mapping[int, Tensor]) -> list[str]:
+def _changes(scope: Scope, inputs: Mapping[int, Tensor], stated: set[int]) -> list[str]:
+    """`stated`: what has been put out already, by id."""
     lines = []
-    for items in zip(*(flat.changed for flat in scope.flats), strict=True):
+    left = [[item for item in flat.changed if id(item) not in stated] for flat in scope.flats]
+    if any([item.name for item in items] != [item.name for item in left[0]] for items in left):
+        raise Untranslatable("other state is changed at other sizes")
+    for items in zip(*left, strict=True):
         name = _name(scope, tuple(item.value for item in items), inputs)
         lines.append(f'output {items[0].kind} "{items[0].name}" = {name}')
     return lines

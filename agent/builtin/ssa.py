@@ -77,6 +77,8 @@ def refs_in(value: Argument) -> Iterator[int]:
         case tuple():
             for item in value:
                 yield from refs_in(item)
+        case _:
+            pass
 
 
 def mapped(value: Argument, function: Mapping[int, int]) -> Argument:

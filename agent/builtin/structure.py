@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...verifier.traced import DType, Ref
-from .ssa import Flat, Node
+from .ssa import Changed, Flat, Node
 
 if TYPE_CHECKING:
     from .blocks import Block
@@ -118,11 +118,14 @@ def own_state(flat: Flat, value: int, home: str) -> str | None:
 @dataclass(frozen=True, slots=True)
 class Look:
     """What is looked for: loops of at least `fewest` turns and those of `hints`; groups of layers unless None, those of
-    `blocks` even if they stand there once."""
+    `blocks` even if they stand there once. `whole`: last turns with what they make for a next one.
+    `stateful`: layers that change state, too."""
 
     fewest: int
     hints: Sequence[Hint] = ()
     blocks: Sequence[Block] | None = None
+    whole: bool = False
+    stateful: bool = False
 
 
 class Roller:
@@ -142,7 +145,7 @@ class Roller:
                 self.finish(item)
         region.items = _hoisted(region.items)
         if self.look.blocks is not None:
-            region.items = grouped(region, self.readers, self.look.blocks)
+            region.items = grouped(region, self.readers, self.look.blocks, self.look.stateful)
         region.items = self._layers(region.items)
         if self.look.blocks is not None:
             region.items = fanned(region, self.readers)
@@ -176,20 +179,24 @@ class Roller:
             if not isinstance(item, Region) or item.key != start.key or item.path != wanted:
                 break
             turns.append(item)
-        while len(turns) > 1 and not chained(turns, self.readers):
+        while len(turns) > 1 and not chained(turns, self.readers, self.look.stateful):
             turns.pop()
         return turns
 
 
-def chained(turns: Sequence[Region], readers: Readers) -> bool:
+def chained(turns: Sequence[Region], readers: Readers, stateful: bool) -> bool:
     """Every use is the same value in all turns or what the turn before made at one place, and nothing else reads what
-    the inner turns make."""
+    the inner turns make. `stateful`: it may be what their state is changed to."""
+    from .stated import alike
+
     if not slots_of(turns, numbered=True):
         return False
+    kept = stateful and alike(turns)
     for turn, following in zip(turns, turns[1:], strict=False):
         inside = set(map(id, walk(turn))) | set(map(id, walk(following)))
         for value in turn.made:
-            if any(id(reader) not in inside for reader in readers.get(value, ())):
+            others = [reader for reader in readers.get(value, ()) if id(reader) not in inside]
+            if not all(kept and isinstance(reader, Changed) for reader in others):
                 return False
     return True
 
@@ -272,7 +279,7 @@ def _node_key(node: Node, region: Region, labels: dict[int, int]) -> tuple[objec
     kinds = region.flat.kinds
     results = tuple(None if v is None else (kinds[v].dtype, len(kinds[v].shape)) for v in node.results)
     steps = tuple((step.name, _form_of(tuple(step.arguments.items()))) for step in node.chain)
-    return _skeleton(tuple(node.arguments.items()), region, labels), results, steps, node.draws
+    return _skeleton(tuple(node.arguments.items()), region, labels), results, steps, len(node.draws)
 
 
 def _form_of(value: object) -> object:
@@ -298,7 +305,8 @@ def _skeleton(value: object, region: Region, labels: dict[int, int]) -> object:
             return ("dtype", name)
         case tuple():
             return tuple(_skeleton(item, region, labels) for item in value)
-    raise AssertionError(value)
+        case _:
+            raise AssertionError(value)
 
 
 def _label(value: int, region: Region, labels: dict[int, int]) -> object:
@@ -366,17 +374,35 @@ def state_numbers(flat: Flat, values: Sequence[int]) -> tuple[str, tuple[int, ..
     return parts[0][0], tuple(int(last) for _, _, last in parts)
 
 
+def without_unneeded(root: Region) -> None:
+    """Drop operators outside of loops and modules that nothing needs."""
+    wanted = {value for _, value, _ in root.flat.results} | {item.value for item in root.flat.changed}
+    kept: list[Item] = []
+    for item in reversed(root.items):
+        if isinstance(item, Node):
+            if not item.draws and wanted.isdisjoint(item.results):
+                continue
+            wanted.update(item.refs())
+        elif isinstance(item, Region):
+            wanted.update(item.uses)
+        else:
+            wanted.update(value for turn in item.turns for value in turn.uses)
+        kept.append(item)
+    root.items = kept[::-1]
+    describe(root)
+
+
 def readers_of(root: Region) -> Readers:
-    """Who reads each value: nodes, and the results of the program."""
+    """Who reads each value: nodes, the program for its results, and the state that it becomes."""
     found: Readers = {}
     for node in walk(root):
         for value in node.refs():
             found.setdefault(value, []).append(node)
-    for _, value, _ in root.flat.results:
-        if value is not None:
-            found.setdefault(value, []).append(root)
-    for item in root.flat.changed:
-        found.setdefault(item.value, []).append(root)
+    for _, result, _ in root.flat.results:
+        if result is not None:
+            found.setdefault(result, []).append(root)
+    for changed in root.flat.changed:
+        found.setdefault(changed.value, []).append(changed)
     return found
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from ..desk import Desk, used
 from ..state import AttemptState, RunState
 
-
 SAVED = "; the best attempt is in"
 
 

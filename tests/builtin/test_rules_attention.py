@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from solar_agent.agent.builtin.model import Untranslatable
 
 from .rulelab import check
 
@@ -75,8 +74,3 @@ def test_half_precision() -> None:
 
 def test_a_triangle_where_it_is_causal() -> None:
     assert "is_causal=1" in two(qkv, is_causal=True)
-
-
-def test_dropout_is_refused() -> None:
-    with pytest.raises(Untranslatable, match="dropout"):
-        two(qkv, dropout_p=0.5)

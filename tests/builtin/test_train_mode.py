@@ -203,3 +203,31 @@ def test_a_small_number_times_a_size(tmp_path: Path, workers: Zygote) -> None:
     )
     assert "0.01 * " in text
     assert 'output state "counts"' in text
+
+
+def test_blocks_whose_number_differs_put_their_state_out_turn_by_turn(tmp_path: Path, workers: Zygote) -> None:
+    text = translated(BLOCKS.replace("[24, 3]", "[24, 12]"), tmp_path, workers)
+    assert "repeat i in 0..depth:" in text
+    assert text.count("output state") == 3
+    assert 'output state "blocks.{i}.norm.running_mean"' in text
+
+
+def test_groups_of_layers_put_their_state_out_turn_by_turn(tmp_path: Path, workers: Zygote) -> None:
+    text = translated(
+        """
+        class Model(nn.Module):
+            def __init__(self, width, depth):
+                super().__init__()
+                layers = []
+                for _ in range(depth):
+                    layers += [nn.Linear(width, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Dropout(0.1)]
+                self.net = nn.Sequential(*layers)
+            def forward(self, x):
+                return self.net(x)
+        def get_init_inputs(): return [24, 12]
+        def get_inputs(): return [torch.randn(10, 24)]
+        """,
+        tmp_path,
+        workers,
+    )
+    assert 'output state "net.{4*i + 1}.running_mean"' in text

@@ -83,6 +83,8 @@ def _sum(parts: Iterable[tuple[int, str]]) -> str:
     for key, coefficient in [*shown, *([("", constant)] if constant or not shown else [])]:
         size = abs(coefficient)
         term = str(size) if not key else key if size == 1 else f"{_wrapped(key)}*{size}"
+        if not text and coefficient == -1 and key:
+            term = _wrapped(key)  # a minus sign binds closer than // and %
         text += f" {'+' if coefficient >= 0 else '-'} {term}" if text else f"{'-' if coefficient < 0 else ''}{term}"
     return text
 
