@@ -166,7 +166,7 @@ def _decoded(key: str, stored: str) -> Entry | None:
         if hashlib.sha256(payload.encode()).hexdigest() != outer["sha256"]:
             return None
         entry = Entry(**json.loads(payload))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     return entry if entry.key == key and all(isinstance(value, str) for value in asdict(entry).values()) else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..faults import UsageFault
 from .problems import Problem
+from .summary import VERDICTS
 from .task import Record, Wanted
 
 FRAMEWORKS = ("solar-agent", "torch", "numpy")
@@ -62,8 +63,18 @@ def _read(path: Path) -> dict[str, Record]:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(entry, dict) and isinstance(entry.get("record"), dict):
+        if isinstance(entry, dict) and is_record(entry.get("record")):
             found[str(entry.get("key"))] = entry["record"]
     return found
+
+
+def is_record(found: object) -> bool:
+    """Has it what a result of a problem is made of?"""
+    if not isinstance(found, dict) or found.get("verdict") not in VERDICTS:
+        return False
+    seconds = found.get("seconds", "missing")
+    if seconds is None:
+        return True
+    return isinstance(seconds, dict) and all(isinstance(value, int | float | None) for value in seconds.values())

@@ -76,7 +76,7 @@ def programs(root: Path) -> tuple[Problem, ...]:
     """All Python files below `root` that may be programs. Raises UsageFault."""
     if root.is_file():
         return (Problem(root.stem, ".", None, root),)
-    files = [path for path in sorted(root.rglob("*.py")) if _may_be_program(path.relative_to(root))]
+    files = [path for path in sorted(root.rglob("*.py")) if path.is_file() and _may_be_program(path.relative_to(root))]
     if not files:
         raise UsageFault(f"{root} has no Python file; give a folder of programs with --root")
     return tuple(Problem(path.stem, path.parent.relative_to(root).as_posix(), None, path) for path in files)

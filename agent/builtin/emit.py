@@ -149,9 +149,7 @@ class Emitter:
 
     def node(self, scope: Scope, nodes: Sequence[Node], module: Module | None = None) -> None:
         first = nodes[0]
-        args = {
-            key: _zipped([node.arguments[key] for node in nodes], scope.resolve) for key in first.arguments
-        }
+        args = {key: _zipped([node.arguments[key] for node in nodes], scope.resolve) for key in first.arguments}
         if first.chain:
             chain = [self._step(scope, steps) for steps in zip(*(n.chain for n in nodes), strict=True)]
             args["chain"] = tuple(chain)  # type: ignore[arg-type]

@@ -280,7 +280,8 @@ class _Flattener:
     # -- operators ------------------------------------------------------------------------------------------------
 
     def _operator(self, operator: Operator, draws: tuple[int, ...]) -> None:
-        if not operator.mutates and operator.name.split(".")[1].endswith("_"):
+        packet = operator.name.split(".")[1]
+        if not operator.mutates and packet.endswith("_") and not packet.endswith("__"):
             operator = replace(operator, name=_functional(operator)[0])  # unsqueeze_: another view of the same memory
         written = operator
         if operator.name in _JOINS:
@@ -405,6 +406,8 @@ def _functional(operator: Operator) -> tuple[str, Mapping[str, Argument]]:
         binary = isinstance(arguments.get("other"), Ref)
         overload = overload.removesuffix("_out") if overload != "out" else ("Tensor" if binary else "default")
         return f"{space}.{packet}.{overload}", arguments
+    if packet == "transpose_":
+        return "aten.transpose.int", arguments
     if packet.startswith("__i"):
         return f"{space}.__{packet[3:]}.{overload}", arguments
     return f"{space}.{packet.removesuffix('_')}.{overload}", arguments

@@ -148,7 +148,9 @@ class Memory:
 
     def given(self, name: str, array: Array) -> None:
         """A tensor from outside: the caller's memory, not counted and never written."""
-        self._blocks[id(_root(array))] = Block(_root(array), 0, 1)
+        root = _root(array)
+        block = self._blocks.setdefault(id(root), Block(root, 0))
+        block.users += 1  # the caller's own
         self.store(name, array, owned=False)
 
     def _replace(self, slot: Slot, array: Array) -> None:

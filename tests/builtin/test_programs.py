@@ -242,3 +242,28 @@ def test_what_no_rule_covers_is_refused_with_its_line(
         translate(reference)
     assert "program.py:3" in str(caught.value)
     assert operator in str(caught.value)
+
+
+def test_what_strangers_stumbled_over(tmp_path: Path, workers: Zygote) -> None:
+    """Bits of masks, a transposition in place, one tensor under many names."""
+    translated(
+        """
+        class Model(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.layers = nn.ModuleList([nn.Linear(width, width, bias=False) for _ in range(4)])
+                for layer in self.layers:
+                    layer.weight = self.layers[0].weight
+            def forward(self, x):
+                for layer in self.layers:
+                    x = torch.relu(layer(x))
+                inside = (x > 0.1) & (x < 0.9) | (x > 1.5)
+                y = torch.where(inside ^ (x > 0.5), x, -x)
+                y.transpose_(0, 1)
+                return y
+        def get_init_inputs(): return [24]
+        def get_inputs(): return [torch.randn(18, 24)]
+        """,
+        tmp_path,
+        workers,
+    )

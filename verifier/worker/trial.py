@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 
 from ...ir.bindings import Bindings, TensorType
@@ -31,6 +32,8 @@ _RELATIVE_STEP = 2.0**-52
 _ODD = 0x1E3779B97F4A7C15
 _JOLTS = 1 << 16
 _DRAWS = 104_729
+_MORE_JOLTS = 3
+_TINY = 1e-12
 
 
 @dataclass(slots=True)
@@ -332,8 +335,7 @@ def trial(prepared: Prepared, seed: int, distribution: Distribution, precision: 
         raise Refused(str(pair.error), "not_promotable" if precision == "promoted" else "failed")
     first = native or chosen
     if precision == "promoted":
-        jolted = _repeat(prepared, setting, first, seed)
-        leaves = merged(chosen.leaves, first.leaves, jolted)
+        leaves = _jolted(prepared, setting, chosen, first, seed)
     else:
         leaves = chosen.leaves
     arguments = capture(prepared.built, setting.arguments.others)
@@ -355,6 +357,27 @@ def feeding(prepared: Prepared, seed: int, distribution: Distribution) -> Notes:
     notes = Notes()
     run(prepared, pair.setting, promote=True, earlier=pair.native, notes=notes)
     return notes
+
+
+def _jolted(prepared: Prepared, setting: Setting, chosen: Result, first: Result, seed: int) -> tuple[Leaf, ...]:
+    """The leaves with what a change in the last bits does to them. One change may happen to do nothing to a rounding
+    error: then others are tried."""
+    leaves = merged(chosen.leaves, first.leaves, _repeat(prepared, setting, first, seed))
+    for attempt in range(1, _MORE_JOLTS + 1):
+        if not any(_untouched(leaf) for leaf in leaves):
+            break
+        others = merged(chosen.leaves, first.leaves, _repeat(prepared, setting, first, seed + attempt))
+        pairs = zip(leaves, others, strict=True)
+        leaves = tuple(replace(leaf, change=max(leaf.change, other.change)) for leaf, other in pairs)
+    return leaves
+
+
+def _untouched(leaf: Leaf) -> bool:
+    """A float result, tiny and yet not zero, that did not change."""
+    if leaf.shape is None or leaf.value is None or leaf.change or not leaf.dtype.startswith(("f", "bf")):
+        return False
+    top = abs(np.asarray(leaf.value, dtype=np.float64)).max(initial=0.0)
+    return 0.0 < top < _TINY
 
 
 def _repeat(prepared: Prepared, setting: Setting, first: Result, seed: int) -> tuple[Leaf, ...] | None:
