@@ -377,7 +377,7 @@ def _untouched(leaf: Leaf) -> bool:
     if leaf.shape is None or leaf.value is None or leaf.change or not leaf.dtype.startswith(("f", "bf")):
         return False
     top = abs(np.asarray(leaf.value, dtype=np.float64)).max(initial=0.0)
-    return 0.0 < top < _TINY
+    return bool(0.0 < top < _TINY)
 
 
 def _repeat(prepared: Prepared, setting: Setting, first: Result, seed: int) -> tuple[Leaf, ...] | None:
