@@ -195,7 +195,8 @@ def test_results_that_are_there_are_kept(
 def test_a_stopped_bench_leaves_what_it_had(sign: int, checkout: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     body = (
-        "import sys; from functools import partial; from solar_agent.agent.bench import pool; "
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in background jobs
+        "from functools import partial; from solar_agent.agent.bench import pool; "
         "from solar_agent.agent.cli import run; "
         "pool.open_pool = partial(pool.open_pool, module='bench_fake'); sys.exit(run(sys.argv[1:]))"
     )
