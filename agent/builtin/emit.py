@@ -18,7 +18,7 @@ from .rules import apply
 from .ssa import Flat, Node
 from .stated import entry, places_of
 from .structure import Item, Readers, Region, Run, own_state, relative, state_numbers
-from .writer import Writer, symbols_over
+from .writer import Writer
 
 Values = tuple[int, ...]
 
@@ -219,7 +219,7 @@ class Emitter:
         op = Op(f"call of {function.name}", {}, (), function.where, scope.path([t[0].path for t in turns]))
         for name, number in function.hoisted:
             values = tuple(number.values[function.index_of(region)] for column in turns for region in column)
-            child = writer if not extra else _over(writer, [k for k, c in enumerate(turns) for _ in c], extra)
+            child = writer if not extra else writer.over([k for k, c in enumerate(turns) for _ in c], extra)
             try:
                 text = child.number(Num(values), op)
             except Untranslatable:
@@ -383,22 +383,9 @@ def _entry(scope: Scope, runs: Sequence[Run], name: str, position: int, turn: Sy
         raise op.fail("layers read state from other lists at other sizes")
     tensor = scope.tensor(tuple(run.turns[0].uses[position] for run in runs))
     w = scope.writer
-    child = _over(w, [sample for sample, (_, numbers) in enumerate(found) for _ in numbers], [turn])
+    child = w.over([sample for sample, (_, numbers) in enumerate(found) for _ in numbers], [turn])
     number = child.number(Num(tuple(number for _, numbers in found for number in numbers)), op)
     return f'param {name} = "{found[0][0]}.{{{number}}}"[{", ".join(w.bound(tensor))}]'
-
-
-def _over(writer: Writer, index: Sequence[int], extra: Sequence[Symbol]) -> Writer:
-    """The writer with its numbers over other samples: sample k there is sample index[k] here."""
-    return Writer(
-        writer.names,
-        writer.attributes.over(index),
-        writer.header,
-        writer.lines,
-        [*symbols_over(writer.symbols, index), *extra],
-        home=writer.home,
-        depth=writer.depth,
-    )
 
 
 def _fed_by(function: Function, runs: Sequence[Run]) -> list[int | None]:

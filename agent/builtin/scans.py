@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .model import Num, Op, Symbol, Tensor
 from .structure import Readers, Run, Slot, slots_of, walk, where_of
-from .writer import Writer, symbols_over
+from .writer import Writer
 
 if TYPE_CHECKING:
     from .emit import Emitter, Scope
@@ -31,7 +31,7 @@ def scan(emitter: Emitter, scope: Scope, runs: Sequence[Run]) -> None:
             carries[slot.fed_by] = (name, source)
         tensors.update(dict.fromkeys(slot.positions, proxy))
     starts = ", ".join(f"{name} = {w.of(source)}" for name, source in carries.values())
-    lines = _body(emitter, scope, inner, runs, tensors, carries)
+    lines = _body(emitter, scope, inner, index, runs, tensors, carries)
     w.line(f"scan {names}<{count}{' carry ' + starts if starts else ''}:")
     w.lines.extend(lines.texts)
     w.names.used.discard(names)
@@ -51,8 +51,8 @@ def _inner(scope: Scope, runs: Sequence[Run], count: str) -> tuple[Writer, list[
     (name,) = w.iterators(1, like=("T",))
     w.names.used.add(name)
     turn = Symbol(name, tuple(k for run in runs for k in range(len(run.turns))))
-    symbols = [*symbols_over(w.symbols, index), turn]
-    inner = Writer(w.names, w.attributes.over(index), w.header, [], symbols, home=w.home, depth=w.depth + 1)
+    inner = w.over(index, [turn])
+    inner.lines, inner.depth = [], w.depth + 1
     return inner, index, name
 
 
@@ -60,6 +60,7 @@ def _body(
     emitter: Emitter,
     scope: Scope,
     inner: Writer,
+    index: Sequence[int],
     runs: Sequence[Run],
     tensors: dict[int, Tensor],
     carries: dict[int, tuple[str, Tensor]],
@@ -67,7 +68,6 @@ def _body(
     from .emit import Scope
 
     turns = [turn for run in runs for turn in run.turns]
-    index = [sample for sample, run in enumerate(runs) for _ in run.turns]
     body = Scope(inner, turns, tensors, scope.named, base=tuple(scope.base[sample] for sample in index))
     emitter.items(body, [turn.items for turn in turns])
     result = _Lines()

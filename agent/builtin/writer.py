@@ -38,6 +38,15 @@ class Writer:
     hoisted: list[tuple[str, Num]] | None = None
     origins: dict[Tensor, Op] = field(default_factory=dict)
 
+    def over(self, index: Sequence[int], extra: Sequence[Symbol]) -> Writer:
+        """The same scope with its numbers over other samples (sample k there is sample index[k] here), and more of
+        them."""
+        moved = [Symbol(symbol.text, tuple(symbol.values[i] for i in index)) for symbol in self.symbols]
+        attributes = self.attributes.over(index)
+        return Writer(
+            self.names, attributes, self.header, self.lines, [*moved, *extra], home=self.home, depth=self.depth
+        )
+
     # -- lines ----------------------------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
@@ -329,8 +338,3 @@ def _last_names(path: str, count: int = 2) -> str:
     words = [index for index, part in enumerate(parts) if not part.isdigit()]
     start = words[-count] if len(words) >= count else 0
     return "_".join(parts[start:]) or "h"
-
-
-def symbols_over(symbols: Iterable[Symbol], index: Sequence[int]) -> list[Symbol]:
-    """The same symbols over other samples: sample k there is sample index[k] here."""
-    return [Symbol(symbol.text, tuple(symbol.values[i] for i in index)) for symbol in symbols]

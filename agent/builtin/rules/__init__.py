@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import Op, Untranslatable
 from ..writer import Writer
-from . import (
+from . import (  # noqa: F401 - each registers its rules
     activations,
     arranging,
     attention,
@@ -51,41 +51,5 @@ def apply(writer: Writer, op: Op) -> None:
     found(writer, op)
     writer.origins.update((result, op) for result in op.results if result is not None)
 
-
-_MODULES = (
-    activations,
-    arranging,
-    attention,
-    casts,
-    classes,
-    comparisons,
-    conv,
-    creation,
-    einsum,
-    elementwise,
-    indexing,
-    integers,
-    integrals,
-    joining,
-    lookups,
-    losses,
-    matmul,
-    normalization,
-    norms,
-    padding,
-    pooling,
-    random,
-    recurrent,
-    reductions,
-    resampling,
-    reshape,
-    scatter,
-    shapes,
-    slices,
-    softmax,
-    sorting,
-    sums,
-    writes,
-)
 
 __all__ = ["RULES", "apply"]
